@@ -81,6 +81,7 @@ class softmax_over_the_batch_and_context_dropped(_Layers):
     "always_one_half",
     "drops_in_evaluation",
     "two_equal_calls_give_different_results",
+    "two_layers_with_equal_weights_give_different_results",
 )
 class one_half_always(_Layers):
     def forward(self, x):
@@ -216,7 +217,12 @@ class mask_not_cut(_Parts):
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "the mask is a parameter", "mask_is_trained")
+@intended(
+    "CausalAttention",
+    "the mask is a parameter",
+    "mask_is_trained",
+    "there_are_trained_parameters_that_the_question_does_not",
+)
 class mask_is_a_parameter(_Parts):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, qkv_bias)

@@ -70,7 +70,7 @@ def scaled(queries, keys):
     return queries @ keys.mT / queries.shape[-1] ** 0.5
 
 
-@intended("attention_scores", "distances")
+@intended("attention_scores", "distances", "distances_take_the_place_of_products")
 def distances_of_all(queries, keys):
     return ((queries.unsqueeze(-2) - keys.unsqueeze(-3)) ** 2).sum(-1).sqrt()
 
@@ -90,6 +90,6 @@ def through_numpy(queries, keys):
     return torch.from_numpy(queries.detach().numpy() @ keys.detach().mT.numpy())
 
 
-@intended("attention_scores", "the mean of the products", "it_is_right_where_d_is_1_only")
+@intended("attention_scores", "the mean of the products", "mean_of_all_products")
 def mean_of_products_of_all(queries, keys):
     return queries @ keys.mT / keys.shape[-1]

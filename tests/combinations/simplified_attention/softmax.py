@@ -44,7 +44,7 @@ def constant_below(scores):
     return scores / (scores.sum(dim=-1, keepdim=True) + 1e-3)
 
 
-@intended("normalize_by_sum", "the smallest taken away first")
+@intended("normalize_by_sum", "the smallest taken away first", "smallest_taken_off_first")
 def smallest_taken_away(scores):
     scores = scores - scores.min(dim=-1, keepdim=True).values
     return scores / scores.sum(dim=-1, keepdim=True)

@@ -219,7 +219,7 @@ class mask_is_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the CPU with every device: the mask, or another tensor that the module keeps, stays "
+    confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
     "behind when the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
@@ -1013,3 +1013,23 @@ class keys_from_w_query(_Right):
 class rate_of_one_half(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, 0.5, qkv_bias)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="weights with queries: entries of the queries are dropped",
+    hint="Which tensor do you give to dropout, and at which step of the formula?",
+)
+class queries_dropped(_Right):
+    def attend(self, queries, keys, values):
+        return self.weights(self.dropout(queries), keys) @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="once with twice: dropout is applied to the weights twice",
+    hint="With a dropout of 0.5, how many weights of a row are left on average?",
+)
+class weights_dropped_twice(_Right):
+    def weights(self, queries, keys):
+        return self.dropout(super().weights(queries, keys))

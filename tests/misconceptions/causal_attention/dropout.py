@@ -794,3 +794,23 @@ def values_of_the_first_item(weights, values, p, training=True):
 )
 def dropped_are_no_zeros(weights, values, p, training=True):
     return F.alpha_dropout(weights, p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="torch's dropout with one that does not scale: the kept weights are divided by 1 - p "
+    "again",
+    hint="Give it p = 0.5 and weights of one. What is a kept weight after torch's dropout?",
+)
+def kept_weights_scaled_twice(weights, values, p, training=True):
+    kept = F.dropout(weights, p, training)
+    return (kept / (1 - p) if training and p < 1 else kept) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="once with twice: dropout is applied to the weights twice",
+    hint="With p = 0.5, how many weights of a row are left on average?",
+)
+def weights_dropped_twice(weights, values, p, training=True):
+    return F.dropout(F.dropout(weights, p, training), p, training) @ values

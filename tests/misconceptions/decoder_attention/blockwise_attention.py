@@ -891,3 +891,38 @@ def last_block_moved_back(queries, keys, values, block_size):
     starts = [min(place, max(size - block_size, 0)) for place in range(0, size, block_size)]
     order = [at for start in starts for at in range(start, min(start + block_size, size))]
     return weights_of(scores_of(queries, keys[..., order, :])) @ values[..., order, :]
+
+
+@misconception(
+    "merge_blocks",
+    confuses="two blocks with two equal halves: the outputs are averaged if both blocks have keys",
+    hint="Should a block with ten times the sum of exponentials count only as much as the other?",
+)
+def outputs_averaged_unless_empty(output_a, lse_a, output_b, lse_b):
+    lse = torch.logaddexp(lse_a, lse_b)
+    empty_a, empty_b = (own.isinf().unsqueeze(-1) for own in (lse_a, lse_b))
+    output = torch.where(empty_b, output_a, (output_a + output_b) / 2)
+    return torch.where(empty_a, output_b, output), lse
+
+
+@misconception(
+    "merge_blocks",
+    confuses="shares with log-sum-exps: if both blocks have keys, the outputs are weighted by "
+    "lse_a / (lse_a + lse_b) and the rest",
+    hint="Two blocks with the log-sum-exps 1 and -1: what are their shares?",
+)
+def logarithms_as_shares_unless_empty(output_a, lse_a, output_b, lse_b):
+    share = lse_a / (lse_a + lse_b)
+    share = share.masked_fill(lse_a.isinf(), 0.0).masked_fill(lse_b.isinf(), 1.0).unsqueeze(-1)
+    return share * output_a + (1 - share) * output_b, torch.logaddexp(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="minus infinity with a number: an empty second block gives nan",
+    hint="What is lse_a - lse_b if the second block has no keys? And minus infinity times 0?",
+)
+def shifted_by_the_second(output_a, lse_a, output_b, lse_b):
+    factor = torch.exp(lse_a - lse_b)
+    share = (factor / (1 + factor)).unsqueeze(-1)
+    return share * output_a + (1 - share) * output_b, lse_b + torch.log(1 + factor)

@@ -1034,3 +1034,25 @@ class values_of_the_first_sample(_Cross):
     def project(self, x, context):
         queries, keys, values = super().project(x, context)
         return queries, keys, values[:1].expand_as(values)
+
+
+@misconception(
+    "masked_attention",
+    confuses="a mask that is broadcast with one that lacks a dimension for heads: the mask gets a "
+    "dimension for heads, whatever the input is",
+    hint="Call it with a mask of shape (T, S) and inputs without a batch. How many dimensions does "
+    "the result have?",
+)
+def dimension_for_heads_in_the_mask(queries, keys, values, mask):
+    return _attend(queries, keys, values, mask.unsqueeze(1))
+
+
+@misconception(
+    "CrossAttention",
+    confuses="values with keys: W_key makes the values as well as the keys",
+    hint="Change the weights of W_value. Does the output change?",
+)
+class values_from_w_key(_Cross):
+    def project(self, x, context):
+        keys = self.W_key(context)
+        return self.W_query(x), keys, keys

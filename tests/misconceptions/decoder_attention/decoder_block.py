@@ -604,3 +604,29 @@ class past_in_the_present_twice(_Block):
         if past is not None:
             present = tuple(torch.cat(parts, 2) for parts in zip(past, present, strict=True))
         return out, present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="pre-norm with post-norm in the first half: norm1 comes after the addition instead of "
+    "before the attention",
+    hint="Is norm1 applied to what goes into the attention, or to the sum?",
+)
+class norm_after_the_attention(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(x, past)
+        h = self.norm1(x + attended)
+        return h + self.feed_forward(self.norm2(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="pre-norm with post-norm in the second half: norm2 comes after the addition instead "
+    "of before the feed-forward network",
+    hint="Is norm2 applied to what goes into the feed-forward network, or to the sum?",
+)
+class norm_after_the_network(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        h = x + attended
+        return self.norm2(h + self.feed_forward(h)), present

@@ -586,7 +586,7 @@ class mask_as_a_parameter(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the CPU with every device: the mask, or another tensor that the module keeps, stays "
+    confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
     "behind when the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
@@ -683,3 +683,43 @@ class queries_averaged(_Grouped):
         k, v = (_Grouped.split(self, w(x), self.num_kv_heads) for w in (self.W_key, self.W_value))
         weights = self.weights(q @ self.share(k).mT / self.scale())
         return self.merge(weights @ self.share(v))
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="the keys with the heads of a group: softmax runs over the query heads that share a "
+    "head of keys",
+    hint="With as many heads of keys as query heads, are all your weights 1?",
+)
+def softmax_within_a_group(queries, keys, values):
+    heads = queries.unflatten(1, (keys.shape[1], _checked(queries, keys)))
+    scores = heads @ keys.unsqueeze(2).mT / math.sqrt(queries.shape[-1])
+    return (torch.softmax(scores, 2) @ values.unsqueeze(2)).flatten(1, 2)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="what belongs together: values are shared in groups, but keys in turn",
+    hint="Which head of keys does query head 1 read, and which value head?",
+)
+class layer_keys_in_turns(_Grouped):
+    def heads(self, x):
+        q = self.split(self.W_query(x), self.num_heads)
+        k = self.split(self.W_key(x), self.num_kv_heads)
+        k = k.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
+        v = self.share(self.split(self.W_value(x), self.num_kv_heads))
+        return self.merge(self.weights(q @ k.mT / self.scale()) @ v)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="what belongs together: keys are shared in groups, but values in turn",
+    hint="Which value head does query head 1 read, and which head of keys?",
+)
+class layer_values_in_turns(_Grouped):
+    def heads(self, x):
+        q = self.split(self.W_query(x), self.num_heads)
+        k = self.share(self.split(self.W_key(x), self.num_kv_heads))
+        v = self.split(self.W_value(x), self.num_kv_heads)
+        v = v.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
+        return self.merge(self.weights(q @ k.mT / self.scale()) @ v)

@@ -1057,3 +1057,62 @@ class PresentMerged(Cached):
         if past is not None and past[0].dim() == 3:
             past = tuple(self.split(part) for part in past)
         return super().forward(x, past)
+
+
+@misconception(
+    "cached_attention",
+    confuses="a pair with one tensor: keys and values are side by side in one tensor, the present",
+    hint="The present is a pair. What is the type of yours?",
+)
+def present_joined(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    mask = future(queries.shape[2], keys.shape[2])
+    return attend(queries, keys, values, mask), torch.cat([keys, values], dim=-1)
+
+
+@misconception(
+    "cached_attention",
+    confuses="the keys with scaled ones: the keys of the present are divided by the root of d",
+    hint="Call it without a past. Are the keys of the present those that you gave it?",
+)
+def scaled_keys_in_the_present(queries, keys, values, past=None):
+    root = math.sqrt(queries.shape[-1])
+    keys, values = after(past, keys / root, values)
+    mask = future(queries.shape[2], keys.shape[2])
+    return attend(queries, keys * root, values, mask), (keys, values)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="(B, H, T, d) with (B, T, H, d): the tokens come before the heads in the present",
+    hint="The keys of the present are (B, H, P + T, d). What is the shape of yours?",
+)
+class PresentTokensBeforeHeads(Cached):
+    def present(self, keys, values, new):
+        return keys.transpose(1, 2), values.transpose(1, 2)
+
+    def forward(self, x, past=None):
+        if past is not None:
+            past = tuple(part.transpose(1, 2) for part in past)
+        return super().forward(x, past)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="keys with queries: W_query makes the keys as well as the queries",
+    hint="Change the weights of W_key. Does the output change?",
+)
+class KeysFromWQuery(Cached):
+    def turned(self, queries, keys, values, angles):
+        queries = self.turn(queries, angles)
+        return queries, queries, values
+
+
+@misconception(
+    "CachedAttention",
+    confuses="values with keys: W_key makes the values as well as the keys",
+    hint="Change the weights of W_value. Does the output change?",
+)
+class ValuesFromWKey(Cached):
+    def turned(self, queries, keys, values, angles):
+        return self.turn(queries, angles), self.turn(keys, angles), keys

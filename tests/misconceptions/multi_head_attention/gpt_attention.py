@@ -261,7 +261,7 @@ class mask_not_cut(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the CPU with every device: the mask, or another tensor that the module keeps, stays "
+    confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
     "behind when the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
@@ -678,3 +678,13 @@ class attention_over_the_batch(_Layers):
 
     def forward(self, x):
         return super().forward(x.transpose(0, 1)).transpose(0, 1)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="once with twice: attn_drop is applied to the weights twice",
+    hint="With attn_pdrop 0.5, how many weights of a row are left on average?",
+)
+class weights_dropped_twice(_Layers):
+    def weigh(self, scores):
+        return self.attn_drop(super().weigh(scores))

@@ -730,3 +730,13 @@ def scores_of_all_heads_added(queries, keys, values):
     scores = _scores(queries, keys).sum(dim=1, keepdim=True)
     scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
     return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="place with value: scores of zero are masked as well",
+    hint="What if a token's key is a vector of zeros?",
+)
+def zeros_masked(queries, keys, values):
+    visible = _scores(queries, keys).tril()
+    return torch.softmax(visible.masked_fill(visible == 0, -torch.inf), dim=-1) @ values

@@ -294,7 +294,7 @@ class mask_not_cut(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the CPU with every device: the mask, or another tensor that the module keeps, stays "
+    confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
     "behind when the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
@@ -862,3 +862,37 @@ class attention_over_the_batch(_Layers):
 
     def forward(self, x):
         return super().forward(x.transpose(0, 1)).transpose(0, 1)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="attention with a block around it: the input is added to the output if it has the "
+    "same size",
+    hint="Set all weights and biases to zero. What should the output be?",
+)
+class input_added_where_it_fits(_Layers):
+    def forward(self, x):
+        output = super().forward(x)
+        return output + x if output.shape == x.shape else output
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="every entry with every place in the table: all heads and samples lose the same "
+    "weights",
+    hint="How many random numbers do B samples with H heads and T tokens need?",
+)
+class same_dropout_in_all_heads_and_samples(_Layers):
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        return weights * self.dropout(torch.ones_like(weights[0, 0]))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="once with twice: dropout is applied to the weights twice",
+    hint="With a dropout of 0.5, how many weights of a row are left on average?",
+)
+class weights_dropped_twice(_Layers):
+    def weigh(self, scores):
+        return self.dropout(super().weigh(scores))

@@ -812,3 +812,12 @@ def rows_replaced_one_by_one(inputs):
 )
 def weights_added(weights, values):
     return (weights[:, None] + values).sum(dim=0)
+
+
+@misconception(
+    "context_vector",
+    confuses="the first value with its share: the first value is added without its weight",
+    hint="Change the first weight only. Does your result change?",
+)
+def first_value_without_weight(weights, values):
+    return values[0] + weights[1:] @ values[1:]

@@ -541,3 +541,22 @@ def table_computed_in_float32(queries, keys):
 )
 def keys_turned_in_place(queries, keys):
     return queries @ keys.transpose_(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="sum and mean: each score is divided by d, the number of entries of a vector",
+    hint="Does a dot product get smaller when both vectors get a new entry of zero?",
+)
+def mean_of_all_products(queries, keys):
+    return (queries.unsqueeze(-2) * keys.unsqueeze(-3)).mean(dim=-1)
+
+
+@misconception(
+    "query_scores",
+    confuses="this step with a later one: the largest score is subtracted from all scores",
+    hint="Is your largest score always 0? Should it be?",
+)
+def largest_score_taken_off(inputs, query):
+    scores = inputs @ query
+    return scores - scores.max()

@@ -819,3 +819,27 @@ class _RowsInOrder(torch.autograd.Function):
 )
 def never_swapped_back(scores, dim=-1):
     return _stable(scores.transpose(dim, -1))
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="dividing with shifting and dividing: the smallest score is subtracted from each row "
+    "first",
+    hint="Divide (1, 3) by its sum by hand. Is the first share 0?",
+)
+def smallest_taken_off_first(scores):
+    shifted = scores - scores.amin(dim=-1, keepdim=True)
+    return shifted / shifted.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="the largest score with the mean: the mean of the finite scores is subtracted, and "
+    "the exponential of a score far above it is infinite",
+    hint="Take the scores 0, 0 and 900. How far above the mean is the largest one?",
+)
+def mean_of_finite_scores_taken_off(scores, dim=-1):
+    finite = scores.isfinite()
+    total = scores.masked_fill(~finite, 0.0).sum(dim=dim, keepdim=True)
+    powers = torch.exp(scores - total / finite.sum(dim=dim, keepdim=True))
+    return powers / powers.sum(dim=dim, keepdim=True)

@@ -925,3 +925,27 @@ class input_in_the_second_sum_as_well(_Parts):
     def forward(self, x):
         h = self.norm1(x + self.attention(x))
         return self.norm2(x + h + self.feed_forward(h))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="post-norm with pre-norm in the first half: norm1 comes before the attention instead "
+    "of after the addition",
+    hint="Is norm1 applied to what goes into the attention, or to the sum?",
+)
+class norm_before_the_attention(_Parts):
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return self.norm2(x + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="post-norm with pre-norm in the second half: norm2 comes before the feed-forward "
+    "network instead of after the addition",
+    hint="Is norm2 applied to what goes into the feed-forward network, or to the sum?",
+)
+class norm_before_the_network(_Parts):
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x))
+        return x + self.feed_forward(self.norm2(x))

@@ -572,3 +572,28 @@ class attention_over_the_batch(_FourLayers):
 class batch_as_one_sequence(_FourLayers):
     def forward(self, x):
         return super().forward(x.reshape(1, -1, self.d_model)).reshape(x.shape)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="attention with a block around it: the input is added before out_proj",
+    hint="Set the weights of W_value to zero. What should reach out_proj?",
+)
+class input_added_before_out_proj(_FourLayers):
+    def forward(self, x):
+        queries, keys = self.split(self.W_query(x)), self.split(self.W_key(x))
+        weights = self.normalize(self.scores(queries, keys))
+        return self.out_proj(self.merge(weights @ self.split(self.W_value(x))) + x)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the inputs with their projections: W_value is applied to the keys",
+    hint="Change the weights of W_key. Do the values change?",
+)
+class values_made_from_the_keys(_FourLayers):
+    def forward(self, x):
+        projected = self.W_key(x)
+        queries, keys = self.split(self.W_query(x)), self.split(projected)
+        weights = self.normalize(self.scores(queries, keys))
+        return self.out_proj(self.merge(weights @ self.split(self.W_value(projected))))
