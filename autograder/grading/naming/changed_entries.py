@@ -14,6 +14,7 @@ from functools import cache, cached_property, lru_cache, partial
 from ...sandbox.replies import Batch
 from .families import Member, members_of
 from .families.places import Change, changed, node_at
+from .families.step_tables import FUNCTION
 from .families.words import id_of, most_frequent
 from .probe import Probe, Replies
 from .record import AnswerRecord
@@ -24,7 +25,7 @@ AskText = Callable[[str, Batch], Replies | None]
 #: the most changes of an entry that are tried for one member of a family
 _ALIKE = 3
 #: how many of the most frequent changes of a mistake are tried
-_SECOND = 24
+_SECOND = 32
 
 _KINDS = ast.FunctionDef | ast.ClassDef
 #: the definitions of one answer: first the entry's, then the definitions that it uses
@@ -86,8 +87,15 @@ class ChangedEntries:
                     yield number, member
 
     def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
-        """Returns the definitions with one of them changed, or nothing if it can't be changed."""
-        own, whole = self._definitions(base), _changed(member)
+        """Returns the definitions with one of them changed, or nothing if it can't be changed.
+
+        A function that the solution does not call is the first mistake, not a second one.
+        """
+        own, whole, (place, _) = self._definitions(base), _changed(member), member.change.parts[0]
+        if member.key == FUNCTION and base.is_entry:
+            called = ast.unparse(node_at(member.change.definition, place)).rpartition(".")[2]
+            if not any(called in ast.dump(m.change.definition) for m in self._of_solution[:1]):
+                return []
         # a changed entry can call the unchanged definitions of the shared module
         rest = own[number + 1 :] if number else ()
         return [[*own[:number], whole, *rest]] if whole else []

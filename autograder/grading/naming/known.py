@@ -51,7 +51,7 @@ _SAMPLED = 2
 _MOST_MEMBERS = 450
 #: how many left-out steps belong to one turn of the families, and the turn of the first change that
 #: applies to any step
-_STEPS_A_TURN, _LATER = 12, 6
+_STEPS_A_TURN, _LATER = 20, 6
 #: the number of turns from one small change of a family to the next
 _WAIT = 3
 

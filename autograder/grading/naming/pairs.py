@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .changed_entries import ChangedEntries, Definitions
-from .families import may_be_in_a_pair
+from .families import is_small, may_be_in_a_pair
 from .families.words import frequency_place, most_frequent
 from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
@@ -29,7 +29,7 @@ from .table import SCREEN, UNKNOWN, Pairs, Table, total_of
 _PAIRS = 60
 #: the place of a family that is not among the frequent ones
 _RARE = 100
-#: the most calls to likely pairs
+#: the most calls to likely pairs, besides all calls to the one that fits
 MOST_CALLS = 400
 #: the most calls to pairs with changed definitions, and the most pairs that are executed in all
 #: tests
@@ -98,12 +98,11 @@ class PairSearch:
         columns = self._columns()
         if not columns or self._returns_lists():
             return []
-        likely, with_entries, entries = self._likely(columns)
+        likely, with_entries, _ = self._likely(columns)
         return (
             self._executed(self._of_table())
-            or self._equal(likely, ask, Budget(MOST_CALLS))
+            or self._equal(likely, ask, Budget(MOST_CALLS + len(self._came)))
             or self._executed(self._of_entry(with_entries))
-            or self._apart(entries)
         )
 
     def _returns_lists(self) -> bool:
@@ -113,21 +112,6 @@ class PairSearch:
         """
         calls = zip(self._came, self._right, strict=True)
         return any(_LIST in own.form and _LIST not in right.form for own, right in calls)
-
-    def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
-        """Returns a row for two entries if each number equals one entry's where the other is right.
-
-        The two then change different results, so they need not be executed together. Each must
-        explain a wrong number, because an entry that is right everywhere would fit any answer.
-        """
-        every = [at for at in range(len(self._came)) if self._is_informative(at)] if pairs else []
-        places = [at for at in every if len(self._came[at].figures) == self._count(at)]
-        right, alike = self._figures(places, self._right), self._figures(places, self._came)
-        for one, other in pairs:
-            own, its = alike[one] & right[other], alike[other] & right[one]
-            if (own | its).all() and (own & ~right[one]).any() and (its & ~right[other]).any():
-                return [Row.of_both(self._table.rows[one], self._table.rows[other])]
-        return []
 
     def _of_entry(self, pairs: Sequence[tuple[int, int]]) -> Iterator[_Pair]:
         """Yields pairs of the likeliest entry and each change that may be the second mistake."""
@@ -257,9 +241,10 @@ class PairSearch:
             different.setdefault(known.tobytes(), row)
         return [*different.values()]
 
-    def _order(self, row: int) -> tuple[bool, int, int, bool]:
+    def _order(self, row: int) -> tuple[bool, bool, int, int, bool]:
         own = self._table.rows[row]
-        return own.is_entry, self._rarity(row), own.rank, not own.detail
+        is_vague = is_small(own.rank) and (own.in_check or not own.detail)
+        return own.is_entry, is_vague, self._rarity(row), own.rank, not own.detail
 
     def _rarity(self, row: int) -> int:
         """Returns the place of a row's family among the frequent ones, or a later place.

@@ -213,7 +213,10 @@ class Search:
         return [self.table.rows[row] for row in found]
 
     def members(self) -> list[Row]:
-        """Returns the members of lowest rank that have equal answers and share a wrong value."""
+        """Returns the members of lowest rank that have equal answers and share a wrong value.
+
+        Of one family, the first member with a detail is enough, because all answer alike.
+        """
         found: list[Row] = []
         rows = np.flatnonzero(~self._entries).tolist()
         for row in sorted(rows, key=lambda row: self.table.rows[row].rank):
@@ -222,7 +225,8 @@ class Search:
                 break
             if self._equal[row].all() and self._all(row, self._is) and self._is_carried(row):
                 found.append(own)
-        return found
+        first = {row.name: row for row in sorted(reversed(found), key=lambda row: bool(row.detail))}
+        return [*first.values()]
 
     def _is_carried(self, row: int) -> bool:
         """Returns whether the row and the answer share a wrong value; a changed check need not."""

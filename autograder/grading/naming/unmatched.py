@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...suite.raised import cause_of, kind_of
-from .families.step_tables import CHECK, IN_PLACE
+from .families.step_tables import CHECK, IN_PLACE, OTHER_ERROR
 from .families.words import id_of, lead_of, words_of
 from .known import KnownMistakes
 from .probe import ProbeReplies
@@ -104,7 +104,10 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
     name, sentence = kind_returned(came, right)
     if name:
         return [_shown(name, _LEADS["returned"], sentence)]
-    values = [(own, asked) for own, asked in _wrong(came, right) if own.is_wrong(asked)]
+    wrong = _wrong(came, right)
+    if wrong and all(own.raised and own.is_asked and asked.raised for own, asked in wrong):
+        return [_of_family(OTHER_ERROR)]
+    values = [(own, asked) for own, asked in wrong if own.is_wrong(asked)]
     only_dtypes = values and all(own.has_equal_numbers(asked) for own, asked in values)
     return [_shown(_DTYPES_WRONG, _LEADS["dtypes"])] if only_dtypes else []
 
@@ -305,6 +308,7 @@ def _changes_arguments(own: Call, asked: Call) -> bool:
 def _kind(form: str) -> _Kind | str:
     """Returns the kind of a value from its form, or the form itself for other kinds."""
     short = _TENSOR.sub(lambda found: f"#{len(found[1].replace(',', ' ').split())}", form)
+    short = short.replace(", None", "")
     match = _KINDS.match(short)
     if not match:
         return _LIST if form.startswith("tuple(list(") and "#" not in short else form

@@ -12,24 +12,20 @@ from typing import Any
 from .definition_names import DefinitionNames
 from .details import detail_of
 from .expressions import Scope
-from .name_changes import SIZE
 from .operators import OPERATORS
 from .places import Change, Parts, alike, places, solution_lines
 from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
 from .words import SMALL_CHANGES
 
-#: the first ranks of changes of any step, of small changes, and of sizes; 0 is for known steps
-_ANY_STEP, _SMALL, _SIZE = 1, 200, 299
+#: the first ranks of changes of any step, and of small changes; 0 is for known steps
+_ANY_STEP, _SMALL = 1, 200
 #: small changes that parallel steps may share
 _OF_GROUPS = ("call removed", "operand left out", "argument removed")
 _DEFINES = ast.FunctionDef | ast.ClassDef
 #: the ranks of small changes, by their words
 _RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(SMALL_CHANGES.values()), _SMALL)}
-_OF_ANY_STEP = {
-    **{words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)},
-    SIZE: _SIZE,
-}
+_OF_ANY_STEP = {words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +88,7 @@ def may_be_in_a_pair(rank: int) -> bool:
 
     Changes that apply to any step are too many for pairs.
     """
-    return rank == 0 or _SMALL <= rank < _SIZE
+    return rank == 0 or rank >= _SMALL
 
 
 def is_left_out(member: Member) -> bool:

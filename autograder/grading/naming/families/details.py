@@ -110,6 +110,8 @@ def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
     if not isinstance(node, ast.Return) or not isinstance(other, ast.Return):
         return ""
     value = other.value
+    if isinstance(node.value, ast.Tuple) and isinstance(value, ast.Tuple):
+        value = value.elts[0]
     if isinstance(value, ast.BinOp):
         what = names.meaning(value.right)
         return f"{what} {is_or_are(what)} added to the result" if what else ""
@@ -153,6 +155,11 @@ def _of_part_of_sum(names: DefinitionNames, node: ast.AST, other: ast.AST | None
     return f"{what} is applied to one part of a sum, not to the whole" if what else ""
 
 
+def _twice(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
+    what = names.called(node)
+    return f"{what} is applied twice" if what else ""
+
+
 def _operation(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if not isinstance(node, ast.BinOp) or not isinstance(other, ast.BinOp):
         return ""
@@ -194,6 +201,7 @@ _DETAILS: Mapping[str, Callable[[DefinitionNames, ast.AST, ast.AST | None], str]
     **dict.fromkeys((ids.ON_THE_WAY, ids.ADDED), _returned),
     ids.OF_ANOTHER_SIZE: _root,
     ids.OF_PART_OF_SUM: _of_part_of_sum,
+    ids.TWICE: _twice,
     ids.OPERATION: _operation,
     ids.FUNCTION: _function,
     ids.AXIS: _axis,

@@ -17,15 +17,14 @@ ADDED = "something_is_added_to_the_result_that_does_not_belong_there"
 ON_THE_WAY = "another_value_comes_back_than_the_one_that_the_last_step"
 CHECK = "a_check_is_left_out_the_error_that_is_asked_for_does_not"
 OF_ANOTHER_SIZE = "the_division_is_by_the_root_of_another_number_than_the_one"
-OF_FIRST_CALL = "a_value_of_the_first_call_is_kept_for_all_later_ones"
+OTHER_ERROR = "an_error_of_another_class_is_raised_than_the_one_asked_for"
 IN_PLACE = "an_operation_writes_into_the_caller_s_tensor"
-ORDER = "two_operations_are_done_in_another_order_as_with"
-OVERFLOWS = "exponentials_are_taken_of_numbers_as_they_come_of_large"
+TWICE = "a_layer_is_applied_twice"
+LAYERS = "two_layers_change_places"
 DIAGONAL = "the_border_of_a_mask_lies_some_diagonals_too_far_to_one"
 BIAS_LEFT_OUT = "a_layer_has_no_bias_that_should_have_one"
 BIAS_TOO_MANY = "a_layer_has_a_bias_that_nobody_asked_for"
 OF_PART_OF_SUM = "a_function_is_applied_to_one_part_of_a_sum_not_to_the_whole"
-PARAMETER = "what_should_not_train_is_a_parameter"
 AXIS = "softmax_runs_along_another_dimension_than_the_one_asked_for"
 
 #: the families for a side of a product that is transposed already, by those for any side
@@ -38,5 +37,5 @@ OF_TURNED = {
 
 #: families that may apply to any step; a step's other families have priority over these, and
 #: earlier ones over later ones
-_ANY_STEP = (*(key for _, key in STEPS["wrapped"] + STEPS["returned"]), ORDER, OF_FIRST_CALL)
+_ANY_STEP = [key for _, key in STEPS["wrapped"] + STEPS["returned"]]
 ANY_STEP = tuple(dict.fromkeys(key for key in _ANY_STEP if key not in (CUT, SINGLE)))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterator, Mapping
-from itertools import permutations
+from itertools import combinations, permutations
 
 from .expressions import Scope
-from .name_changes import of_whole, renamed
-from .step_tables import CHECK, OF_FIRST_CALL, OF_TURNED, ORDER, OVERFLOWS
+from .step_tables import ADDED, CHECK, LAYERS, OF_TURNED
 from .words import STEPS, Rows
 
 _WRAPPED, _OPERATIONS = STEPS["wrapped"], STEPS["of_operations"]
-_MOST_DIMENSIONS = 4
 #: the most names of a function that are compared in a check
 _MOST_COMPARED = 4
 #: prefixes of a called name that make it a function, not a method
@@ -30,38 +29,60 @@ Text = tuple[str, str]
 def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
     """Yields other ways to write one step, each with its effect."""
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        for text, words in _of_value(node.value, scope):
+        for text, words in _of_value(node.value):
             yield ast.Assign(node.targets, _parsed(text)), words
     if isinstance(node, ast.Return) and node.value is not None:
         for text, words in _of_result(node.value, scope):
             yield ast.Return(_parsed(text)), words
-    yield from of_whole(node, scope)
+    if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+        yield from _with_swapped_layers(node, scope)
     if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise):
         yield ast.Pass(), CHECK
         for one, other in permutations(scope.names[:_MOST_COMPARED], 2):
             refused = _parsed(f"({ast.unparse(node.test)}) or {one} > {other}")
             yield ast.If(refused, node.body, node.orelse), "what_is_allowed_is_refused"
-    if isinstance(node, ast.FunctionDef):
-        yield from _overflowing(node)
     for text, words in _of_step(node, scope):
         yield _parsed(text), words
-    if isinstance(node, ast.Slice) and isinstance(node.lower, ast.BinOp):
-        yield from _of_slice(node.lower, scope)
 
 
-def _of_value(value: ast.expr, scope: Scope) -> Iterator[Text]:
+def _with_swapped_layers(function: ast.FunctionDef, scope: Scope) -> Iterator[Change]:
+    """Yields functions with two layers swapped: attributes that are called or multiplied."""
+    used: set[str] = set()
+    for part in ast.walk(function):
+        operands = [part.func] if isinstance(part, ast.Call) else []
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.MatMult):
+            operands = [part.left, part.right]
+        used |= {operand.attr for operand in operands if isinstance(operand, ast.Attribute)}
+    for one, other in combinations([name for name in scope.attributes if name in used], 2):
+        yield _Renamed({one: other, other: one}).visit(copy.deepcopy(function)), LAYERS
+
+
+class _Renamed(ast.NodeTransformer):
+    """Replaces names of attributes."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Returns the attribute with its new name."""
+        node.attr = self._names.get(node.attr, node.attr)
+        return self.generic_visit(node)
+
+
+def _of_value(value: ast.expr) -> Iterator[Text]:
     """Yields changes of any value that gets a name or is returned, and is not a step itself."""
     if not isinstance(value, ast.Tuple | ast.Constant):
         yield from _filled(_WRAPPED, e=ast.unparse(value))
-        for text in STEPS["kept"] if scope.attributes else ():
-            yield text.format(e=ast.unparse(value)), OF_FIRST_CALL
 
 
 def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
     """Yields changes of a returned value."""
-    yield from _of_value(value, scope)
+    yield from _of_value(value)
     if isinstance(value, ast.Tuple):
-        yield from _of_tuple([ast.unparse(item) for item in value.elts])
+        items = [ast.unparse(item) for item in value.elts]
+        yield from _of_tuple(items)
+        for name in scope.names:
+            yield f"({items[0]} + {name}, {', '.join(items[1:])})", ADDED
     elif not isinstance(value, ast.Constant):
         step = ast.unparse(value)
         yield from _filled(STEPS["returned"], e=step)
@@ -83,19 +104,6 @@ def _of_tuple(items: list[str]) -> Iterator[Text]:
     yield f"({', '.join(reversed(items))})", "the_results_come_back_in_another_order"
 
 
-def _overflowing(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yields a function that uses plain exponentials in several steps at once."""
-    calls = [part for part in ast.walk(function) if isinstance(part, ast.Call)]
-    texts = {
-        ast.unparse(call): text
-        for call in calls
-        for text, words in _of_call(call, {})
-        if words == OVERFLOWS
-    }
-    if len(texts) > 1:
-        yield renamed(function, texts), OVERFLOWS
-
-
 def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
     """Yields other texts for a call or an operation."""
     if isinstance(node, ast.Call):
@@ -103,7 +111,6 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
     if isinstance(node, ast.BinOp):
         sides = {"l": ast.unparse(node.left), "r": ast.unparse(node.right)}
         yield from _of_sides(_OPERATIONS.get(type(node.op).__name__, ()), sides)
-        yield from _in_another_order(node)
         if isinstance(node.op, ast.Sub) and sides["l"] == "1":
             yield from _filled(STEPS["of_the_rest"], **sides)
         if isinstance(node.op, ast.Div):
@@ -121,8 +128,6 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
         yield from _filled(_OPERATIONS["Attribute"], ast.unparse(node))
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name):
         yield from _filled(_OPERATIONS["Subscript"], ast.unparse(node.value), node.slice.id)
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
-        yield from _of_new_dimensions(node, node.slice)
 
 
 def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
@@ -168,39 +173,6 @@ def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
             yield f"{function}({text})", words
 
 
-def _in_another_order(node: ast.BinOp) -> Iterator[Text]:
-    """Yields operations with moved parentheses: (a / b) * c and a / (b * c)."""
-    left, right = node.left, node.right
-    if isinstance(left, ast.BinOp) and type(left.op) is not type(node.op):
-        last = ast.BinOp(left.right, node.op, right)
-        yield ast.unparse(ast.BinOp(left.left, left.op, last)), ORDER
-    if isinstance(right, ast.BinOp) and type(right.op) is not type(node.op):
-        first = ast.BinOp(left, node.op, right.left)
-        yield ast.unparse(ast.BinOp(first, right.op, right.right)), ORDER
-
-
-def _of_new_dimensions(node: ast.Subscript, index: ast.Tuple) -> Iterator[Text]:
-    """Yields the same dimensions in a different order: `x[:, None, None, :]`."""
-    parts = [ast.unparse(part) for part in index.elts]
-    if "None" in parts and len(parts) <= _MOST_DIMENSIONS:
-        for order in sorted(set(permutations(parts)) - {tuple(parts)}):
-            text = f"{ast.unparse(node.value)}[{', '.join(order)}]"
-            yield text, "a_dimension_of_size_one_stands_in_another_place_than_the"
-
-
-def _of_slice(lower: ast.BinOp, scope: Scope) -> Iterator[Change]:
-    """Yields other bounds for slices into equal parts."""
-    number, size = ast.unparse(lower.left), ast.unparse(lower.right)
-    for part in (
-        f"{number}:{number} + {size}",
-        f"{number} * {size}:{number} * {size} + 1",
-        *(f"{number}::{name}" for name in scope.names),
-    ):
-        found = _parsed(f"x[{part}]")
-        assert isinstance(found, ast.Subscript)
-        yield found.slice, "parts_overlap_or_have_gaps_that_should_lie_side_by_side"
-
-
 def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
     """Yields other divisors, such as a root of another number, or a rounded root."""
     if "** 0.5" not in right and "sqrt" not in right:
@@ -213,10 +185,11 @@ def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
 
 
 def _sizes(scope: Scope) -> Iterator[str]:
-    yield from scope.names
-    for name in scope.names[:2]:  # arguments: values computed from them have their sizes
+    """Yields sizes; those of arguments come first, because what is made of them has them, too."""
+    for name in scope.names[:2]:
         yield from (f"{name}.shape[{dim}]" for dim in (-1, -2, 0, 1))
     yield from (f"self.{name}" for name in scope.attributes)
+    yield from scope.names
     if "mask" in scope.attributes:
         yield "self.mask.shape[-1]"
 
