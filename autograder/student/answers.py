@@ -22,6 +22,7 @@ from ..submission import (
 )
 from ..submission.text import NOT_PYTHON, NOT_TEXT, decoded, is_stub, is_stubs_line, parsed, remedy
 from ..suite.message import place_lines
+from ..suite.names import definitions_reached
 from ..worker import statements
 from .advice import AdviceContext, advice, exception_text
 from .grading_sandbox import as_in_grading
@@ -212,6 +213,7 @@ def _bytes_of(path: Path) -> bytes:
 _LEFT = "it still contains `raise NotImplementedError`: delete that line"
 _TWICE = "it is defined twice, and the second one, which is still a stub, counts: delete that one"
 _DEFINES = (ast.FunctionDef, ast.ClassDef)
+_NO_POWER = "In `{}`, `^` is not a power: write `**`."
 
 
 def unfinished(question: str, text: str) -> str:
@@ -239,3 +241,23 @@ def _is_begun(function: ast.FunctionDef) -> bool:
     """Returns whether a function has the student's own code but still raises as the stub does."""
     own = [node for node in function.body if not isinstance(node, ast.Expr)]
     return len(own) > 1 and any(map(is_stubs_line, own))
+
+
+def written_as_power(question: str, text: str) -> str:
+    """Returns a remark on a `^` before or after a number in an answer and what it calls, or ""."""
+    try:
+        body = parsed(text).body
+    except NOT_PYTHON:
+        return ""
+    names = definitions_reached(text, question)
+    definitions = [part for part in body if isinstance(part, _DEFINES) and part.name in names]
+    every = (node for definition in definitions for node in ast.walk(definition))
+    return next((_NO_POWER.format(ast.unparse(node)) for node in every if _is_xor(node)), "")
+
+
+def _is_xor(node: ast.AST) -> bool:
+    """Returns whether a number is combined by `^`, except by `^ 1`, which flips a mask."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.BitXor):
+        return False
+    sides = [ast.unparse(side) for side in (node.left, node.right)]
+    return any(re.fullmatch(r"[-+(]*[\d.][\d. /()]*", side) and side != "1" for side in sides)

@@ -27,6 +27,7 @@ from ..suite.message import LIKELY, NO_ERROR, CodeLine, ExpectationKind, Message
 from ..worker.execution import tensors_in
 from .advice import AdviceContext, advice, exception_text
 from .check_results import CheckedTest
+from .known_mistakes import is_raised_by_student
 from .last_call import RecordedCall
 from .own_lines import Locate, locate_cell, places_of
 from .pasting import pasteable
@@ -232,14 +233,10 @@ def origin(failure: BaseException) -> BaseException | None:
 
 
 def is_stub(failure: BaseException) -> bool:
-    """Returns whether the student's own code, not torch, raised a `NotImplementedError`."""
+    """Returns whether a `raise` of the student's own code, not torch, said "not implemented"."""
     if not isinstance(failure, AnswerNotImplemented) or failure.__cause__ is None:
         return False
-    traceback = failure.__cause__.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    module = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__"))
-    return not module.startswith("torch")
+    return is_raised_by_student(failure.__cause__)
 
 
 def _fault_message(

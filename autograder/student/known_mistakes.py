@@ -67,7 +67,7 @@ def comparable_error(fault: AnswerFault) -> str:
     error = fault.__cause__
     if error is None or not isinstance(fault, AnswerRaised):
         return f"{RAISED}{type(fault).__name__}"
-    words = [] if _is_raised_by_student(error) else sorted(set(_WORD.findall(str(error))))
+    words = [] if is_raised_by_student(error) else sorted(set(_WORD.findall(str(error))))
     return " ".join([f"{RAISED}{type(error).__name__}", *words])
 
 
@@ -76,7 +76,7 @@ def comparable_chance(message: str) -> str:
     return _COUNT.sub("#", message)
 
 
-def _is_raised_by_student(error: BaseException) -> bool:
+def is_raised_by_student(error: BaseException) -> bool:
     """Returns whether an error comes from a `raise` or `assert` outside torch and this package."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:

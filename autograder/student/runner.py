@@ -24,6 +24,7 @@ from ..records import Limits
 from ..suite import LocalImplementation
 from ..suite.failures import WrongAnswer
 from ..suite.plugin import ANSWERS
+from .answers import written_as_power
 from .check_results import (
     CheckedQuestion,
     CheckedTest,
@@ -307,6 +308,14 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
+        """Returns sentences about the mistake, which begin with `^` written as a power.
+
+        If an error indicates the mistake, that is enough.
+        """
+        power = "" if found.causes else written_as_power(question, self._text)
+        return "\n".join(filter(None, (power, self._likely(question, found))))
+
+    def _likely(self, question: str, found: _QuestionResults) -> str:
         """Returns a sentence about the known mistake, or the mistake that all errors indicate.
 
         If the failure that is shown first indicates no mistake, only a known mistake is named.

@@ -81,6 +81,13 @@ OF_LINES: tuple[Row, ...] = (
         r"^(?!.*\w=-?\d)",  # not a misspelt name of the argument
         is_cause=True,
     ),
+    row(
+        r"operand type\(s\) for \^=?: '(int|float)' and '(int|float)'|\"bitwise_xor\w*\" not",
+        "`^` is used as a power",
+        "`^` is not a power in Python: write `**`",
+        r"\^=?\s*[-(]*\s*[\d.]",  # a number follows, not a mask
+        is_cause=True,
+    ),
 )
 
 
@@ -218,7 +225,8 @@ OF_PYTHON: tuple[Row, ...] = (
         "documentation",
     ),
     row(
-        r"failed to unpack the object|'float' object cannot be interpreted as an integer",
+        r"failed to unpack the object|'float' object cannot be interpreted as an integer|"
+        r"slice indices must be integers",
         "a size is not a whole number",
         "a size must be an integer, but `/` gives a float, even without a remainder: "
         "`d // n` gives an int",
