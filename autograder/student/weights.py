@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from difflib import SequenceMatcher
+from os.path import commonprefix
 
 from .last_call import RecordedCall
 
@@ -43,15 +47,49 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 
 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
-    """Returns renamed attributes: the expected name, and the one that has the same weights."""
-    pairs: dict[str, str] = {}
+    """Returns renamed attributes: the expected name, and the one that has the same weights.
+
+    Of several that are possible, names that are most alike belong together.
+    """
+    possible: list[tuple[str, str]] = []
     for name in missing:
         for other in extra:
             one, two = _without_common_end(name, other)
-            below = len(name.split(".")) > len(one.split("."))
-            if below and one and two and one not in pairs and two not in pairs.values():
-                pairs[one] = two
-    return list(pairs.items())[:_MOST_NAMES]
+            if len(name.split(".")) > len(one.split(".")) and one and two:
+                possible.append((one, two))
+    alike = _alike(dict.fromkeys(one for one, _ in possible), dict.fromkeys(b for _, b in possible))
+    pairs: dict[str, str] = {}
+    for one, two in sorted(possible, key=alike, reverse=True):
+        if one not in pairs and two not in pairs.values():
+            pairs[one] = two
+    order = dict.fromkeys(one for one, _ in possible)
+    return [(one, pairs[one]) for one in order if one in pairs][:_MOST_NAMES]
+
+
+def _alike(
+    names: Iterable[str], others: Iterable[str]
+) -> Callable[[tuple[str, str]], tuple[float, float]]:
+    """Returns a function that says how much two names are alike: `q_proj` and `W_query` are.
+
+    Words that several names of one list have, such as `proj` and `W`, do not count.
+    """
+    own = {name: words for of in (names, others) for name, words in _own_words(of).items()}
+
+    def alike(pair: tuple[str, str]) -> tuple[float, float]:
+        begin = [
+            len(commonprefix([a, b])) / max(len(a), len(b))
+            for a in own[pair[0]]
+            for b in own[pair[1]]
+        ]
+        return max(begin, default=0.0), SequenceMatcher(None, *pair).ratio()
+
+    return alike
+
+
+def _own_words(names: Iterable[str]) -> dict[str, set[str]]:
+    words = {name: set(re.findall(r"[a-z]+", name.lower())) for name in names}
+    count = Counter(word for found in words.values() for word in found)
+    return {name: {word for word in found if count[word] == 1} for name, found in words.items()}
 
 
 def _without_common_end(name: str, other: str) -> tuple[str, str]:
