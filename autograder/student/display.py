@@ -88,8 +88,7 @@ def as_text(question: CheckedQuestion, everything: bool = False) -> str:
     if everything or not failed:
         lines += [f"  ✓ {readable(name)}" for name in passed]
     if question.printed:
-        printed = _cut(question.printed.splitlines(), _MOST_PRINTED)
-        lines += [f"  {_PRINTED}", *(f"      {line}" for line in printed)]
+        lines += [f"  {_PRINTED}", *(f"      {line}" for line in _printed(question))]
     return "\n".join(lines)
 
 
@@ -102,6 +101,12 @@ def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
     if same:
         lines.append(_same(same))
     return lines
+
+
+def _printed(question: CheckedQuestion) -> list[str]:
+    lines = question.printed.splitlines()
+    is_cut = len(lines) > _MOST_PRINTED and lines[-1] == "..."
+    return [*lines[: _MOST_PRINTED - 1], "..."] if is_cut else _cut(lines, _MOST_PRINTED)
 
 
 def _cut(lines: list[str], most: int) -> list[str]:
@@ -139,9 +144,9 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
     parts += lines if is_short else [unfolding(_count_passed(passed), lines)]
     if question.printed:
         opened = "" if question.standing is Standing.PASSED else " open"
+        printed = "\n".join(_printed(question))
         parts.append(
-            f"<details{opened}><summary>{_PRINTED}</summary>"
-            f"{preformatted(question.printed)}</details>"
+            f"<details{opened}><summary>{_PRINTED}</summary>{preformatted(printed)}</details>"
         )
     return box(look.colour, [*parts, *below])
 

@@ -32,7 +32,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
     if _alike(_plain(guess), found, within):
         _say("✓", f"as you said: {found}")
     else:
-        _say("!", f"you said {_plain(guess)}, but it is {found}. Why?")
+        _say("!", f"you said {_plain(guess)}, but it is {str(found).rstrip('.')}. Why?")
 
 
 def _plain(value: Any) -> Any:

@@ -184,7 +184,9 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
     note = stale(result.question, namespace, folder, _manifest(folder).points)
     passes = result.standing is Standing.PASSED
     found = replace(
-        result, note=note, standing=Standing.STALE if note and passes else result.standing
+        result,
+        note=note or result.note,
+        standing=Standing.STALE if note and passes else result.standing,
     )
     found = with_graded(found, _manifest(folder).graded.get(result.question, ""))
     not_saved = unsaved(result.question, namespace, folder) if passes and not note else ""

@@ -56,3 +56,10 @@ def test_a_number_may_be_typed_as_a_text(capsys: pytest.CaptureFixture[str]) -> 
         "✓ as you said: 4.0",
         "! you said four, but it is 4.0. Why?",
     ]
+
+
+def test_a_wrong_guess_about_an_error_ends_with_one_period(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    predict("a shape", lambda: torch.zeros(2, 3).mT.view(6))
+    assert ".reshape(...) instead. Why?" in capsys.readouterr().out

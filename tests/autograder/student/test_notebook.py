@@ -151,6 +151,15 @@ def test_html_escapes_everything_of_a_student() -> None:
     assert html.count("&lt;script&gt;") == 4
 
 
+@pytest.mark.parametrize(
+    ("end", "shown"), [("...\n", "line 4\n...<"), ("end\n", "line 3\n...\nend")]
+)
+def test_html_shows_only_the_first_printed_lines_and_the_last(end: str, shown: str) -> None:
+    printed = "".join(f"line {number}\n" for number in range(9)) + end
+    html = as_html(CheckedQuestion("half", Standing.FIX, printed=printed))
+    assert shown in html and "line 5" not in html
+
+
 def test_a_calls_rule_is_found_in_the_cells_that_ran(here: Path) -> None:
     suite = here / "checks" / "test_halves.py"
     suite.write_text(
