@@ -18,17 +18,11 @@ JOBS ?= 2
 
 ##@ Every day
 
-# after status 3, something waits for a person, but the next steps work for everything else
+# one process, because for an unchanged class, loading the packages costs more than all the rest
 .PHONY: grade
 grade: setup-grade $(COURSE)/submitted ## grade the class in course/submitted; write its gradebook, feedback and CSV
-	@step() { \
-		printf '==> %s\n' "$$1"; shift; \
-		$(AUTOGRADER) "$$@" || { status=$$?; [ $$status -eq 3 ] && waits=3 || exit $$status; }; \
-	}; \
-	step "Grading $(COURSE)/submitted" grade $(COURSE)/submitted --jobs $(JOBS) --resume; \
-	step "Writing feedback" feedback $(COURSE); \
-	step "Writing the CSV" export csv $(COURSE); \
-	exit $${waits:-0}
+	@$(PY) tools/in_turn.py grade $(COURSE)/submitted --jobs $(JOBS) --resume \
+		+ feedback $(COURSE) + export csv $(COURSE)
 
 # Runs only if there is no class yet, so that the examples are never mixed with a real class.
 $(COURSE)/submitted:
