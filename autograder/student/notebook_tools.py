@@ -28,13 +28,14 @@ from .last_call import NO_CALL, RecordedCall, again
 from .misnamed import other_name, start_with, wrong_import
 from .missing_names import explain_missing_names
 from .runner import run_checks, step_to_trace
-from .stale import FAILED, given, run_of, stale, unsaved
+from .stale import given, run_of, stale, unsaved
 from .stars import star_line
 from .tracing import traced
 
 #: the environment variable that nbgrader sets to "autograde" or "validate" when it runs a notebook
 _NBGRADER = "NBGRADER_EXECUTION"
 _RUN_FIRST = "run the cell that defines it first"
+_FAILED_FIRST = "the last run of this cell failed: its error says what to fix"
 _STUCK = (Standing.FIX, Standing.TOO_SLOW)
 _COMPARE = "compare with the reference solution"
 #: the folder of this package, whose lines mean nothing to a student
@@ -205,7 +206,7 @@ def _first_to_fix(question: str, namespace: Mapping[str, Any], folder: Path) -> 
 
 
 def _missing(question: str, namespace: Mapping[str, Any]) -> str:
-    return FAILED.partition(":")[0] if _defining(question, namespace) else _RUN_FIRST
+    return _FAILED_FIRST if _defining(question, namespace) else _RUN_FIRST
 
 
 def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
