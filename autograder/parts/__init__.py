@@ -1,7 +1,7 @@
-"""What an exercise takes from another one, ready to be used: `from autograder.parts import ...`.
+"""Functions and classes of earlier exercises that later exercises import from `autograder.parts`.
 
-A part does what the question of its name asks for, and is written in another way than an answer
-would be. Each is loaded when it is first asked for.
+A part satisfies the question with the same name, but is written differently from a usual answer.
+The module of a part is loaded when the part is first used.
 """
 
 from __future__ import annotations

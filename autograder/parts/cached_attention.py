@@ -1,4 +1,4 @@
-"""Causal multi-head attention with rotary positions and a key-value cache, as a part."""
+"""Defines the part `CachedAttention`, which stores keys and values of earlier tokens."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from torch import nn
 from .angles import rotary_angles
 from .turning import apply_rotary
 
-#: keys and values of all positions so far, (B, H, P, d) each
+#: keys and values of all positions so far, each (B, H, P, d)
 Past = tuple[torch.Tensor, torch.Tensor]
 
 
 class CachedAttention(nn.Module):
-    """Layers `W_query`, `W_key`, `W_value`, `out_proj` of (d_model, d_model), with bias.
+    """Causal multi-head attention with rotary positions and a cache of keys and values.
 
-    Queries and keys are turned to their positions, which go on where the past ends.
+    The layers `W_query`, `W_key`, `W_value` and `out_proj` map d_model to d_model, with a bias. The
+    positions of new tokens continue after those of the past.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:
@@ -26,7 +27,7 @@ class CachedAttention(nn.Module):
             self.add_module(name, nn.Linear(d_model, d_model))
 
     def forward(self, x: torch.Tensor, past: Past | None = None) -> tuple[torch.Tensor, Past]:
-        """(B, T, d_model) -> the pair of the output (B, T, d_model) and the new past."""
+        """Maps x (B, T, d_model) and a past to the output (B, T, d_model) and the new past."""
         empty = x.new_empty(len(x), self.num_heads, 0, x.shape[-1] // self.num_heads)
         old_keys, old_values = (empty, empty) if past is None else past
         before, new = old_keys.shape[-2], x.shape[1]

@@ -1,4 +1,4 @@
-"""One head of causal attention, as a part."""
+"""Defines the part `CausalAttention`: one head of causal attention."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ _LAYERS = ("W_query", "W_key", "W_value")
 
 
 class CausalAttention(nn.Module):
-    """Layers `W_query`, `W_key`, `W_value` and `dropout`: (B, T, d_in) -> (B, T, d_out).
+    """One head of causal attention: (B, T, d_in) -> (B, T, d_out).
 
-    Raises `ValueError` for more tokens than `context_length`.
+    The layers are `W_query`, `W_key`, `W_value` and `dropout`. Raises `ValueError` for more tokens
+    than `context_length`.
     """
 
     def __init__(
@@ -24,7 +25,7 @@ class CausalAttention(nn.Module):
             self.add_module(name, nn.Linear(d_in, d_out, qkv_bias))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Lets every token look at itself and at those before it."""
+        """Computes the context of each token from the token itself and all earlier ones."""
         batch, length, _ = x.shape
         if length > self.longest:
             raise ValueError(f"{length} tokens, but the context has {self.longest}")

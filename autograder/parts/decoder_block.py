@@ -1,4 +1,4 @@
-"""The block of a decoder with its norms in front, as a part."""
+"""Defines the part `DecoderBlock`: a decoder block with a norm before each sublayer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from .feed_forward import FeedForward
 
 
 class DecoderBlock(nn.Module):
-    """Submodules `norm1`, `attention`, `norm2`, `feed_forward`; no norm on the road past them."""
+    """A decoder block with the submodules `norm1`, `attention`, `norm2` and `feed_forward`.
+
+    The residual connections contain no norm.
+    """
 
     def __init__(self, d_model: int, num_heads: int, hidden_dim: int) -> None:
         super().__init__()
@@ -22,7 +25,7 @@ class DecoderBlock(nn.Module):
             self.add_module(name, sublayer)
 
     def forward(self, x: torch.Tensor, past: Past | None = None) -> tuple[torch.Tensor, Past]:
-        """(B, T, d_model) and a past -> the pair of the output and the new past."""
+        """Maps x (B, T, d_model) and a past to the output (B, T, d_model) and the new past."""
         look, think = self.get_submodule("attention"), self.get_submodule("feed_forward")
         found, grown = look(self.get_submodule("norm1")(x), past)
         found = torch.add(x, found)

@@ -1,4 +1,4 @@
-"""The feed-forward network of a block, as a part."""
+"""Defines the part `FeedForward`: the feed-forward network of a block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from torch import nn
 
 
 class FeedForward(nn.Sequential):
-    """`linear1` (d_model -> hidden_dim), ReLU, `linear2` back: (..., d_model) -> (..., d_model)."""
+    """Two linear layers with ReLU between them: (..., d_model) -> (..., d_model).
+
+    `linear1` maps d_model to hidden_dim, and `linear2` maps hidden_dim to d_model.
+    """
 
     def __init__(self, d_model: int, hidden_dim: int) -> None:
         wide = nn.Linear(d_model, hidden_dim)

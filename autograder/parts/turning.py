@@ -1,4 +1,4 @@
-"""The turn of queries and keys by rotary angles, as a part."""
+"""Defines the part `apply_rotary`, which rotates queries and keys by rotary angles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def apply_rotary(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """Turns coordinate i together with coordinate i + d/2: (..., T, d), (T, d/2) -> (..., T, d)."""
+    """Rotates each pair of coordinates i and i + d/2: (..., T, d), (T, d/2) -> (..., T, d)."""
     cosine, sine = angles.cos(), angles.sin()
     turn = torch.stack(
         (torch.stack((cosine, -sine)), torch.stack((sine, cosine)))
