@@ -42,8 +42,8 @@ _OTHER_DEFINITION = "the line with `def` takes different arguments than the ques
 _REFUSED = row(
     r"^ValueError",
     "a ValueError is raised where a result is expected",
-    "if it is your own `raise`, its condition refuses a call that is right: compare it with the "
-    "docstring; if not, print the shapes just before the line where it stops",
+    "if your own `raise` causes it, its condition refuses a call that is right: compare it with "
+    "the docstring; otherwise, print the shapes just before the line of the error",
 )
 #: matches a ValueError raised on purpose, which has none of these texts of Python and torch
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
@@ -51,7 +51,7 @@ _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element ten
 _WHERE = "\nin "
 _OTHERWISE = (
     "the code stopped with this error: make the call yourself and print the shapes just before "
-    "the line where it stops"
+    "the line of the error"
 )
 _COUNTED = re.compile(r"(?<![\w.])(?P<function>[\w.]+)\(\) (takes|missing|got)")
 
