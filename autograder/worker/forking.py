@@ -132,6 +132,7 @@ class Forking:
         """Prepares memory before the first fork, and again after a batch was stored."""
         if not self._is_ready:
             gc.freeze()  # otherwise a worker's garbage collection would write to all pages
+            gc.collect()  # frees blocks that Python keeps for new objects, all over the heap
             heap.close_holes()
             self._in_use = confine.memory_in_use()
             self._is_ready = True
