@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from pathlib import Path
 from ..errors import SubmissionError, UserError
 from ..records import Exercise
 from .near_names import closest
-from .opened import MAX_FILES, read_bytes
+from .opened import MAX_FILES, is_regular, read_bytes
 
 #: the beginning of a note that asks a person to look at a file
 LOOK = "look at "
@@ -135,7 +134,7 @@ def missing_file_note(
             return (f"{name} is a link, which is not followed; submit the file itself",)
         if path.is_dir():
             return (f"{name} is a folder; submit the file itself, not inside a folder",)
-        if path.exists() and not _is_regular(path):
+        if path.exists() and not is_regular(path):
             return (f"{name} is not a file but a pipe or a device; submit the file itself",)
     files = list(_files(folder, GIVEN))
     if deeper := [path.relative_to(folder) for path in files if path.name in right]:
@@ -178,7 +177,7 @@ def _files(folder: Path, given: Collection[str]) -> Iterator[Path]:
 
 
 def _defined_in(path: Path, definitions: Sequence[str]) -> str | None:
-    if path.suffix not in (*CODE, ".txt", "") or not _is_regular(path):
+    if path.suffix not in (*CODE, ".txt", "") or not is_regular(path):
         return None
     try:
         data = read_bytes(path, _LOOK_INTO)
@@ -186,13 +185,6 @@ def _defined_in(path: Path, definitions: Sequence[str]) -> str | None:
         return None
     found = (start for start in definitions if start.encode() in data)
     return next((start.rstrip("(").split()[-1] for start in found), None)
-
-
-def _is_regular(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
 
 
 #: the most characters of a path in a message

@@ -47,6 +47,14 @@ for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     _READ |= getattr(os, _flag, 0)
 
 
+def is_regular(path: Path) -> bool:
+    """Returns whether a path is a regular file, not a folder, a link, a pipe or a device."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):  # it does not exist, or can't be the name of a file
+        return False
+
+
 def read_bytes(path: Path, limit: int) -> bytes:
     """Returns up to `limit` bytes of a regular file; raises `SubmissionError` for other files."""
     try:

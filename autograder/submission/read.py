@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import os
-import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -18,7 +16,7 @@ from .intake import missing_answer_note
 from .magic import python_of
 from .near_names import hints as hints_for
 from .notebook import GivenCells, module_of_notebook
-from .opened import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, is_notebook, read_bytes
+from .opened import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, is_notebook, is_regular, read_bytes
 from .text import (
     NOT_PYTHON,
     compiled,
@@ -65,15 +63,15 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
     a note that says what to submit instead.
     """
     module, notebook = folder / f"{exercise.name}.py", folder / f"{exercise.name}.ipynb"
-    if _is_file(module):
+    if is_regular(module):
         answers = _read(module, exercise, _module)
-        if not _is_file(notebook):
+        if not is_regular(notebook):
             return answers
         names = [question.name for question in exercise.questions]
         if answers.status is not ExerciseStatus.GRADED or not is_unanswered(answers.text, names):
             note = f"{module.name} was changed, so it counts and {notebook.name} does not"
             return replace(answers, notes=(*answers.notes, note))
-    if _is_file(notebook):
+    if is_regular(notebook):
         return _read(notebook, exercise, _notebook)
     return SubmittedExercise(
         exercise.name, ExerciseStatus.MISSING, notes=missing_answer_note(folder, exercise)
@@ -82,13 +80,13 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
 
 def is_submitted(exercise: Exercise, folder: Path) -> bool:
     """Returns whether there is a file that `read_exercise` would read."""
-    return any(map(_is_file, counted_files(folder, [exercise.name])))
+    return any(map(is_regular, counted_files(folder, [exercise.name])))
 
 
 def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
     """Returns an UNREADABLE exercise for a file that takes too much time or memory to be read."""
     files = (f"{exercise.name}.py", f"{exercise.name}.ipynb")
-    file = next((name for name in files if _is_file(folder / name)), None)
+    file = next((name for name in files if is_regular(folder / name)), None)
     note = f"{file}: takes too much time or memory to be read; {_CLEAR}"
     return SubmittedExercise(exercise.name, ExerciseStatus.UNREADABLE, file, notes=(note,))
 
@@ -102,7 +100,7 @@ def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
     """Does the same as `submission_digest`, given the names of the exercises in their order."""
     digest = hashlib.sha256()
     for path in counted_files(folder, exercises):
-        if _is_file(path):
+        if is_regular(path):
             data = read_bytes(path, MAX_NOTEBOOK_BYTES)
             digest.update(f"{path.name}\0{len(data)}\0".encode())
             digest.update(data)
@@ -221,10 +219,3 @@ def _version(path: Path) -> object:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except (OSError, ValueError):
-        return False

@@ -25,8 +25,9 @@ from ...errors import GraderError, SandboxError
 from ...grading.watch import CPU_SECONDS, Position, Watch
 from ...sandbox import ForkServer
 from ...submission import Submission
+from ...submission.opened import is_regular
 from .course import NotebookCourse
-from .submitted_files import irregular, is_regular, too_much
+from .submitted_files import irregular, too_much
 
 _OURS = Path(__file__).parent
 #: the only useful warning of nbgrader; the others appear for every hidden test, because its cell

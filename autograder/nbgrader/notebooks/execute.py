@@ -24,12 +24,11 @@ from ...errors import AnswerTimeout, AutograderError, SandboxError
 from ...records import Limits, Tier
 from ...sandbox import ForkServer, start_fork_server
 from ...submission.code import source_of
-from ...submission.opened import read_bytes
+from ...submission.opened import is_regular, read_bytes
 from ..sanitize import make_safe
 from .libraries import advice_on, libraries_for
 from .notebook_runner import Cell, CellRun, NotebookContext, NotebookRunner
 from .outputs import error_output
-from .submitted_files import is_regular
 
 #: the time limit in seconds if nbgrader has none
 _A_DAY = 86_400

@@ -8,10 +8,10 @@ from typing import Any
 
 from ...records import ExerciseResult, ExerciseStatus, QuestionResult, TestResult, Verdict
 from ...submission import Submission, missing_file_note
+from ...submission.opened import is_regular
 from ...untrusted_json import read_untrusted_json
 from .autograding import Autograded
 from .course import NotebookCourse
-from .submitted_files import is_regular
 
 #: the message to a student about a cell that a human grades
 BY_HAND = "waiting for a grade by hand"

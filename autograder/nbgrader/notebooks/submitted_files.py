@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from ...errors import SubmissionError
-from ...submission.opened import MAX_FILES, MAX_SUBMISSION_BYTES, Stamps, read_bytes, stamps_of
+from ...submission.opened import (
+    MAX_FILES,
+    MAX_SUBMISSION_BYTES,
+    Stamps,
+    is_regular,
+    read_bytes,
+    stamps_of,
+)
 
 _TOO_MUCH = (
     f"the folder contains more than {MAX_FILES:,} files or {MAX_SUBMISSION_BYTES >> 20} MB; submit "
     "only the notebooks and the files that they read"
 )
-
-
-def is_regular(path: Path) -> bool:
-    """Returns whether a path is a regular file, not a link, a pipe or a device."""
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
 
 
 def irregular(folder: Path) -> list[str]:
