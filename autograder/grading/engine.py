@@ -44,7 +44,7 @@ class Engine(Protocol):
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> AbstractContextManager[ForkServer]:
-        """Returns the fork server for students' code, which expects this number of workers."""
+        """Returns a fork server for students' code, prepared for this number of workers."""
 
     def grader(
         self,
@@ -72,7 +72,7 @@ class Scope:
         return cls(engine, by_name, digests)
 
     def submission_digest(self, task: Task) -> str:
-        """Returns the digest of a submission, or "" if it can't be read; grading reports why."""
+        """Returns the digest of a submission; "" if it can't be read, which grading reports."""
         try:
             return self.engine.submission_digest(*task)
         except (OSError, SubmissionError):

@@ -70,7 +70,7 @@ class ExerciseGrader:
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
         """Returns the result of each question, and notes for the student; updates `watch`.
 
-        If two workers gave the same replies for a text, its results are kept, and it is not
+        If two workers gave the same replies for a text, the results are kept, and the text is not
         executed again.
         """
         key = exercise.hidden_suite, seed, _digest_of(answers)
@@ -148,9 +148,9 @@ class ExerciseGrader:
     ) -> list[QuestionResult]:
         """Adds the names of mistakes to the results.
 
-        The calls for this go to the worker that was judged, because starting another worker costs
-        as much as the calls. That worker is replaced if it has ended, if a thread is left in it, or
-        if the answer may keep random numbers of earlier calls.
+        The calls are made in the worker that was judged, because starting another worker costs as
+        much as the calls. A new worker is started if the old one has ended or still has a thread of
+        an answer, or if the answer may keep random numbers of earlier calls.
         """
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         named = []
@@ -180,7 +180,6 @@ class ExerciseGrader:
         return self._fork_server.open(limits, questions, [batch.digest])
 
     def _given_to(self, task: _Task) -> tuple[str, ...]:
-        """Returns the parts that the exercise may import."""
         suite = task.exercise.hidden_suite
         if suite not in self._given:
             self._given[suite] = parts_given(task.exercise.solution.read_text(encoding="utf-8"))

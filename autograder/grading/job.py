@@ -66,7 +66,7 @@ class JobTimeout:
         return min(self._end, self._look)
 
     def is_out(self) -> bool:
-        """Returns whether the submission's time is over, or a question's time without progress."""
+        """Returns whether the submission, or a question without progress, has taken too long."""
         now = time.monotonic()
         if now <= self.due:
             return False
@@ -89,7 +89,7 @@ class JobTimeout:
         self._note()
 
     def _is_in_time_for_a_table(self, now: float) -> bool:
-        """Returns whether a table is being made in time; meanwhile, extends the limits."""
+        """Returns whether a table is being made in time; extends the limits while it is made."""
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
             return False
@@ -104,7 +104,7 @@ class JobTimeout:
 
 
 def whole_seconds(assignment: Assignment) -> float:
-    """Returns the seconds for a submission: twice each question's time, for import and calls."""
+    """Returns the time limit of a submission in seconds: twice that of all its questions."""
     questions = sum(len(exercise.questions) for exercise in assignment.exercises)
     return 2 * questions * assignment.limits.wall_seconds + _MORE_SECONDS
 
@@ -142,9 +142,10 @@ class Grader(Protocol):
 
 @dataclass(slots=True)
 class JobTask:
-    """A submission to grade, with its numbers of tries and of lost fork servers.
+    """A submission to grade.
 
-    `ends` records the places at which jobs ended.
+    `tries` counts the attempts to grade it, and `losses` the fork servers that were lost
+    meanwhile. `ends` records the places at which jobs ended.
     """
 
     submission: Submission

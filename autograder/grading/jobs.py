@@ -86,11 +86,9 @@ class _Queue:
     _again: list[JobTask] = field(default_factory=list)
 
     def append(self, task: JobTask) -> None:
-        """Queues a submission for another try."""
         self._again.append(task)
 
     def take(self) -> JobTask | None:
-        """Returns the next submission that is available, or None."""
         if self._again:
             return self._again.pop()
         task = self.source.take()

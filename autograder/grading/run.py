@@ -22,7 +22,7 @@ from .watch import Costs, Stage, total_costs
 
 @dataclass(slots=True)
 class Ledger:
-    """Numbers attempts, keeps results in a file (if there is one), and counts them."""
+    """Numbers attempts, counts results, and keeps them in a file if there is one."""
 
     file: ResultsFile | None
     tell: OnResult
@@ -93,8 +93,6 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class _StartReport:
-    """Reports that grading begins, with the number of submissions."""
-
     events: RunEvents
     to_grade: int
     already_graded: int

@@ -31,7 +31,7 @@ def asked_digest(assignment: Assignment) -> str:
     """Returns a digest of the questions: hidden suites, rules, solutions, parts and limits.
 
     Inputs are drawn from it, so it must not depend on anything else, such as the grader's own code,
-    due dates or the catalogue of known mistakes.
+    due dates or the catalog of known mistakes.
     """
     files: list[Path] = []
     for exercise in assignment.exercises:
@@ -121,8 +121,8 @@ def named_secret(path: Path | str, results: Path | None = None) -> Path:
     """Returns the path that a user gave for a secret; raises `UserError` if it looks wrong.
 
     At a misspelled path, a new secret would be created, and all students would get different
-    numbers. So the folder must exist and, if the results file already has lines, the secret as
-    well.
+    numbers. So the folder must exist. The secret must exist as well if the results file already has
+    lines.
     """
     place = Path(path)
     if not place.parent.is_dir():

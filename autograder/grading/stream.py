@@ -100,7 +100,7 @@ def grade_lines(
 
 @dataclass(slots=True)
 class _LineReader:
-    """Turns lines into submissions; if `only` is given, all belong to this assignment."""
+    """Turns lines into submissions; if `only` is given, all are of that assignment."""
 
     scope: Scope
     only: str | None
@@ -159,8 +159,9 @@ def _is_number(attempt: object) -> bool:
 class StreamedSubmissions:
     """Submissions that are named on a descriptor, one per line; reads no more than needed.
 
-    `task_of` makes a task from a line; if a line does not name a submission, it reports that and
-    returns None. `planned` are the assignments that are planned before the first line is read.
+    `task_of` makes a task from a line; for a line that does not name a submission, it reports the
+    problem and returns None. `planned` are the assignments that are planned before the first line
+    is read.
     """
 
     def __init__(

@@ -142,7 +142,8 @@ def _digest_of_what_was_read(
 ) -> str:
     """Returns the same as `submitted_digest`, or "" if a file was missing when it was read.
 
-    A file moved or copied during grading would count as missing or be read only in part.
+    A file that is moved or copied during grading could otherwise count as missing, or be read only
+    in part.
     """
     folder, read = submission.folder, zip(assignment.exercises, results, strict=True)
     was_away = any(r.status is ExerciseStatus.MISSING and is_submitted(e, folder) for e, r in read)

@@ -107,7 +107,7 @@ class Watch:
         limit_memory(_MEMORY)
 
     def enter(self, place: Position) -> None:
-        """Begins the work for this place, which gets the full CPU time in a job."""
+        """Begins the work for this place, in a job with the full limit of CPU time."""
         naming = "named" if place.is_naming else ""
         data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
         self._write(data + b"\0")
@@ -153,7 +153,7 @@ class Watch:
         return OF_A_JOB[number] if number >= 0 else None
 
     def book_end(self, seconds: float) -> None:
-        """Adds the rest of an ended job's CPU time; `seconds` is its total."""
+        """Adds the rest of the CPU time of a job that has ended; `seconds` is the job's total."""
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, max(0.0, seconds - since))
         self._write_stage(None, seconds)

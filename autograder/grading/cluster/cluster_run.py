@@ -64,8 +64,6 @@ class Cluster:
 
 @dataclass(slots=True)
 class _Lines:
-    """Turns the lines that workers return into results."""
-
     scope: Scope
     on_result: OnResult
     tier: Tier = Tier.NONE

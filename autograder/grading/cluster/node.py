@@ -20,7 +20,7 @@ from .packing import Document, decode, unpack
 
 
 class NodeError(Exception):
-    """A worker's grader ended or did not start; the message contains what it printed."""
+    """Raised if a worker's grader ends or does not start; the message contains its output."""
 
 
 class WarmGrader:

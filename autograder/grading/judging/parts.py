@@ -59,7 +59,7 @@ def _text_of(module: str) -> str:
 
 @lru_cache
 def modules_of(given: tuple[str, ...]) -> tuple[PartModule, ...]:
-    """Returns the modules that contain these parts, after the modules that they import."""
+    """Returns the modules of the parts in `given`, each after the modules that it imports."""
     found: dict[str, PartModule] = {}
     for name in given:
         _collect(_module_of(name), frozenset(given), found)
@@ -140,7 +140,6 @@ def _outline(function: ast.FunctionDef, imported: Mapping[str, str]) -> str:
 
 
 def _code(function: ast.FunctionDef) -> list[ast.stmt]:
-    """Returns the statements without the docstring."""
     first = function.body[0]
     is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     return function.body[1:] if is_docstring else function.body

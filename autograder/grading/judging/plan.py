@@ -97,7 +97,7 @@ def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
 def _unusable(test: str, failure: Exception) -> ContentError:
     """Returns the error for a test that no answer can pass.
 
-    It refers to the last line of the traceback outside of installed packages.
+    The error refers to the last line of the traceback outside of installed packages.
     """
     places = traceback.extract_tb(failure.__traceback__)
     own = [place for place in places if "site-packages" not in place.filename]
@@ -240,7 +240,7 @@ _A_THREAD = THREAD.encode()
 
 
 class RequestNotPlanned(BaseException):
-    """A test made a request that is not in the plan, so it must run again, call by call."""
+    """Raised if a test makes a request that is not in the plan, so it must run call by call."""
 
 
 class PlannedImplementation(RemoteImplementation):
@@ -290,7 +290,7 @@ class PlannedImplementation(RemoteImplementation):
         self._test = None
 
     def passed(self) -> TestOutcome | None:
-        """Returns the outcome of the test if the replies agree with the solution's."""
+        """Returns the outcome of the test if the replies agree with the solution's, or None."""
         if self._test is None or self._test.agreement is None or self._replies is None:
             return None
         if any(map(self._fails, self._test.asks)):

@@ -204,7 +204,7 @@ class RemoteImplementation(RequestImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """Returns the limits, in CPU seconds, of a statement that no answer needs, and of any other."""
+    """Returns the CPU seconds of a statement that no answer needs, and of any other statement."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 

@@ -49,11 +49,10 @@ class _Row:
         return len(self.expected) * np.dtype(self.kind).itemsize
 
     def agrees(self, data: bytes) -> bool:
-        """Returns whether all numbers are close enough."""
         return self.near(np.frombuffer(data, self.kind, len(self.expected), self.at))
 
     def near(self, numbers: NDArray[np.floating[Any]]) -> bool:
-        """Returns whether these numbers are close enough, by the rule of `torch.isclose`."""
+        """Returns whether `numbers` are close enough, by the rule of `torch.isclose`."""
         got = numbers.astype(np.float64)
         close = (np.abs(got - self.expected) <= self.allowed) | (got == self.expected)
         return bool(close.all())
@@ -61,7 +60,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _RowAfter:
-    """The expected results of a function that is applied to a tensor of this shape."""
+    """The expected results of a function, which is applied to a tensor of the given shape."""
 
     function: After
     shape: torch.Size
@@ -88,7 +87,6 @@ class _Gathered:
         return cls(np.concatenate(each), _concatenated(rows))
 
     def agrees(self, data: bytes) -> bool:
-        """Returns whether all numbers are close enough."""
         words = np.frombuffer(data, np.uint32, len(data) // 4)
         return self.row.near(words[self.words].view(self.row.kind))
 
@@ -235,7 +233,6 @@ class _Numbers:
             self._end = end
 
     def rows(self) -> tuple[_Row, ...]:
-        """Returns the joined rows."""
         return tuple(_concatenated(group) for group in self._groups)
 
 

@@ -134,7 +134,7 @@ class RequestLayer:
 
 
 def _if(no_grad: bool) -> list[bool]:
-    """Returns the items that end a request: True without gradients, otherwise none."""
+    """Returns the last items of a request: [True] without gradients, otherwise []."""
     return [True] if no_grad else []
 
 

@@ -26,7 +26,7 @@ class Reference(Implementation, Protocol):
     """The solution in a separate worker, which limits the requests that a student's code makes."""
 
     def begin_question(self, question: str) -> None:
-        """Begins a question, whose requests may use one question's time."""
+        """Begins a question, with a full time budget for its requests."""
 
 
 class ReferenceSubstitution:

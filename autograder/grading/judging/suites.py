@@ -65,8 +65,6 @@ _PLUGINS_NOT_NEEDED = (
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A collected test, with everything needed to run it."""
-
     item: pytest.Function
     function: Callable[..., None]
     question: str

@@ -21,7 +21,7 @@ _MOST_ALONE = 3
 
 
 class AskedAgain:
-    """A wrong answer to a question; `ask` returns its replies to a batch, or None."""
+    """Calls a wrong answer again; `ask` returns the answer's replies to a batch, or None."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class AskedAgain:
         return bool(found)
 
     def _wrong_calls(self, test: str) -> Iterator[tuple[int, bool]]:
-        """Yields the position of each wrong call of `forward`, and whether it is not the first."""
+        """Yields the position of each wrong call of `forward`, and whether one came before it."""
         called: set[object] = set()
         rights = self._known.right(self._question, test).calls
         triples = zip(

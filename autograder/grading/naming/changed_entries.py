@@ -1,7 +1,7 @@
 """Executes known mistakes together with a second one, which is a change from a family.
 
-The first mistake may be an entry of the catalogue, which is a student's answer, so the code runs in
-a worker. Many changed answers share one module, under different names.
+The first mistake may be an entry of the catalog, which is a student's answer, so the code runs in a
+worker. Many changed answers share one module, under different names.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ChangedEntries:
     def changed(self, one: Row, other: Row) -> list[Definitions]:
         """Returns versions of an entry that also contain a change with the effect of a member.
 
-        One of the two rows is the entry, and the other one is the member of a family.
+        One of the two rows is the entry, and the other is the member of a family.
         """
         found: list[Definitions] = []
         entry, row = (one, other) if one.is_entry else (other, one)
@@ -66,7 +66,7 @@ class ChangedEntries:
     def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:
         """Returns likely second mistakes in the code of a known one, the likeliest first.
 
-        There are none if the catalogue has no entry, because the changes are executed in an entry's
+        There are none if the catalog has no entry, because the changes are executed in an entry's
         module.
         """
         if not self._texts:
@@ -87,7 +87,7 @@ class ChangedEntries:
                     yield number, member
 
     def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
-        """Returns the definitions with one of them changed, or nothing if it can't be changed.
+        """Returns the definitions with one of them changed, or [] if it can't be changed.
 
         A function that the solution does not call is the first mistake, not a second one.
         """
@@ -103,7 +103,7 @@ class ChangedEntries:
     def answered(
         self, answers: Sequence[Definitions], tests: Sequence[str], count: int | None = None
     ) -> list[list[AnswerRecord]]:
-        """Returns each answer's records for these tests, or for their first `count` requests.
+        """Returns each answer's records for `tests`, or for their first `count` requests.
 
         The answers are executed together. Returns an empty list if they end the worker.
         """
@@ -182,6 +182,6 @@ def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
 
 
 def _renamed(definition: ast.FunctionDef | ast.ClassDef, names: Mapping[str, str]) -> str:
-    """Returns the text of a definition with new names for itself and the ones it uses."""
+    """Returns the text of a definition, with new names for it and the definitions it uses."""
     own = rf"(?<![\w.'\"])({'|'.join(names)})\b"  # neither attributes nor strings
     return re.sub(own, lambda found: names[found[1]], ast.unparse(definition))

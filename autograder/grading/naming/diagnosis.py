@@ -2,7 +2,7 @@
 
 A wrong answer is called again, with inputs that depend only on the suite (the probe). A table
 contains the answers of each known mistake to the same requests. The name is that of the mistake
-that gives equal answers to all calls. If no entry of the catalogue does, a single change of the
+that gives equal answers to all calls. If no entry of the catalog does, a single change of the
 solution (a member of a family) is tried, then two changes together, then a mistake that explains
 most of the wrong calls.
 """
@@ -37,7 +37,7 @@ _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 
 @dataclass(slots=True)
 class _Explanation:
-    """The explanation of an answer: entries of the catalogue, and other explanations if needed."""
+    """The explanation of an answer: entries of the catalog, and other explanations if needed."""
 
     behaviour: str
     entries: Sequence[Row]
@@ -50,7 +50,7 @@ class Diagnosis:
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
     ) -> None:
-        """`ask_text` executes entries of the catalogue to make a table."""
+        """`ask_text` executes entries of the catalog to make a table."""
         self._exercise = exercise
         self._known = KnownMistakes(runner, course, exercise, ask_text)
         self._diagnosed: dict[tuple[str, bytes], _Explanation] = {}
@@ -114,7 +114,7 @@ class Diagnosis:
         return f"{self._exercise.name}.{name}" if name else None
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
-        """Returns misconceptions with answers equal to this one's, and whether all share a hint."""
+        """Returns the misconceptions that answer like this one, and whether they share a hint."""
         table, columns = self._known.table(question), self._known.columns(question)
         names = [row.name if row.is_entry else "" for row in table.rows]
         if name not in names:
@@ -156,8 +156,8 @@ class Diagnosis:
     ) -> SearchResult:
         """Returns other explanations: families, partial ones, or the answer's own behavior.
 
-        They are needed even if entries match: an entry whose words the code does not contain is not
-        reported.
+        They are needed even if entries match, because an entry is reported only if the code
+        contains a name that the entry's description quotes.
         """
         if search.is_right:
             return SearchResult()

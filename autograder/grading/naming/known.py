@@ -1,4 +1,4 @@
-"""The known mistakes of an exercise: catalogue entries, families, and their answers.
+"""The known mistakes of an exercise: catalog entries, families, and their answers.
 
 The probe's inputs depend only on the suite, so the answers are computed once and kept in tables.
 """
@@ -57,7 +57,7 @@ _WAIT = 3
 
 
 class KnownMistakes:
-    """The mistakes of one exercise; `ask_text` executes the entries of the catalogue."""
+    """The mistakes of one exercise; `ask_text` executes the entries of the catalog."""
 
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
@@ -74,7 +74,7 @@ class KnownMistakes:
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
-        """The entries of the catalogue."""
+        """The entries of the catalog."""
         return variants_read(self._path)
 
     @cached_property
@@ -128,7 +128,7 @@ class KnownMistakes:
         return self._store.is_current(*self._place(question))
 
     def _place(self, question: str) -> tuple[str, str, Callable[[Table], bool]]:
-        """Returns a table's name, its key, and a check of whether a table fits this machine."""
+        """Returns a table's name, its key, and a function that checks if it fits this machine."""
         right = [c for test in self.tests(question) for c in self.right(question, test).calls]
         name = f"{self._exercise.name}-{question}"
         return name, self._key(question), lambda table: table.is_right_like(right)
@@ -288,8 +288,9 @@ def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
 
     A large class has hundreds of changes of known steps. Members of one family often answer alike,
     so the second member of a family follows the first of every other family. Members that change
-    all parallel steps precede the rest, and those that change a result, or confuse two layers,
-    their family. Left-out steps, and confusions of two values of the question, precede most others.
+    all parallel steps come first; within a family, members that change a result or confuse two
+    layers come first. Left-out steps, and confusions of two values of the question, precede most
+    others.
     """
     turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []
@@ -318,7 +319,7 @@ def _place(member: Member, turn: int) -> float:
 
 @cache
 def without_words(catalogue: str) -> str:
-    """Returns a catalogue's text without the words of its entries, which may change freely."""
+    """Returns a catalog's text without the words of its entries, which may change freely."""
     return _ENTRY_WORDS.sub("", catalogue)
 
 

@@ -1,4 +1,4 @@
-"""Finds two mistakes that together explain an answer: members of families, or catalogue entries.
+"""Finds two mistakes that together explain an answer: members of families, or catalog entries.
 
 Where one of two mistakes has no effect, the pair answers like the other mistake, except in a few
 calls. So a pair is likely if the answer equals that of each mistake where the other mistake is
@@ -106,9 +106,9 @@ class PairSearch:
         )
 
     def _returns_lists(self) -> bool:
-        """Returns whether the answer returns lists: leaving out a step may undo the other mistake.
+        """Returns whether the answer returns lists, so the step that joins parts may be missing.
 
-        An entry that joins parts in a wrong way, without the step that joins them, is no longer it.
+        Without that step, a mistake in joining parts can't be one of two mistakes.
         """
         calls = zip(self._came, self._right, strict=True)
         return any(_LIST in own.form and _LIST not in right.form for own, right in calls)
@@ -150,7 +150,7 @@ class PairSearch:
         return []
 
     def _is_came(self, records: Sequence[AnswerRecord], tests: Sequence[str]) -> bool:
-        """Returns whether these records equal the answer's for all given tests."""
+        """Returns whether `records` equal the answer's in all of `tests`."""
         return all(
             all(map(Call.equals, record.calls, self._came[self._tests[test]]))
             for record, test in zip(records, tests, strict=True)

@@ -1,4 +1,4 @@
-"""The probe of a wrong answer: all requests of its question's tests again, in one frame.
+"""Makes the probe of a wrong answer: one frame with all requests of the question's tests.
 
 The inputs depend only on the suite. So the answers of known mistakes to the same requests are
 computed once, and no test needs to run, because only replies are compared.

@@ -106,7 +106,7 @@ class Call:
         )
 
     def _is_of_a_kind(self, other: Call) -> bool:
-        """Compares operation, error and number of figures, which is larger for infinite results."""
+        """Returns whether operation, error and number of figures agree; nan and inf add figures."""
         return (
             self.operation == other.operation
             and self.raised == other.raised

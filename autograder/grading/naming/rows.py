@@ -40,7 +40,7 @@ class Row:
 
     @classmethod
     def of_entry(cls, variant: Variant) -> Row:
-        """Returns the row of an entry of the catalogue."""
+        """Returns the row of an entry of the catalog."""
         code = tuple(_CODE.findall(variant.confuses))
         return cls(variant.name, hint_of(variant), code=code, words=_happens_in(variant))
 
@@ -66,7 +66,7 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Returns a row for two mistakes, with both descriptions and the name of lower rank."""
+        """Returns a row with the descriptions of two mistakes, and the name with the lower rank."""
         words = _both(one.words, other.words)
         detail = _both(one.detail or one.words, other.detail or other.words)
         name, rank = min(one, other, key=lambda row: row.rank).name, max(one.rank, other.rank)
@@ -99,7 +99,7 @@ class Row:
 
     @property
     def is_entry(self) -> bool:
-        """Returns whether the row is in the catalogue."""
+        """Returns whether the row is in the catalog."""
         return self.member < 0
 
     @property

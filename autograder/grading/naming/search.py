@@ -125,7 +125,7 @@ class SearchResult:
 
 
 class Search:
-    """One answer and the table of its question; `tests` are the columns of each test."""
+    """Searches a question's table for one answer; `tests` are the columns of each test."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class Search:
         return True
 
     def _own(self, row: int, test: str) -> Sequence[Call]:
-        """Returns a row's answers in a test; these must be known."""
+        """Returns a row's answers in a test, which must be known."""
         if (row, test) in self._learnt:
             return self._learnt[row, test]
         columns = self.tests[test]
@@ -229,7 +229,7 @@ class Search:
         return [*first.values()]
 
     def _is_carried(self, row: int) -> bool:
-        """Returns whether the row and the answer share a wrong value; a changed check need not."""
+        """Returns whether a row shares a wrong value with the answer, or only changes a check."""
         return self.table.rows[row].in_check or any(
             not own.raised and own.equals(came) and not own.equals(right)
             for test in self.tests

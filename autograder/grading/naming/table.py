@@ -1,11 +1,10 @@
 """The answers of known mistakes to the probe, which are computed once and kept.
 
 A table has a row for each mistake and a column for each request. A request has few different
-answers, so a cell contains the number of an answer. Entries of the catalogue are answers of
-students: they run in a worker, and only when the table is made. Members of families are changes of
-the solution: they run on the `screen` (the tests with the fewest requests), and on the other tests
-only if all answers to the screen are right. `search` computes the remaining cells, within its
-budget.
+answers, so a cell contains the number of an answer. Entries of the catalog are answers of students:
+they run in a worker, and only when the table is made. Members of families are changes of the
+solution: they run on the `screen` (the tests with the fewest requests), and on the other tests only
+if all answers to the screen are right. `search` computes the remaining cells, within its budget.
 """
 
 from __future__ import annotations
@@ -163,7 +162,7 @@ class Table:
         return frozenset(row for row, _ in self.words)
 
     def with_words(self, entries: Mapping[str, Row]) -> Table:
-        """Returns the table with these rows for its entries, which are found by their names."""
+        """Returns the table with the rows in `entries`, which replace its own by their names."""
         rows = (entries[row.name] if row.is_entry else row for row in self.rows)
         return replace(self, rows=tuple(rows))
 
@@ -231,7 +230,7 @@ class Table:
         )
 
     def is_right_like(self, right: Iterable[Call]) -> bool:
-        """Returns whether these are the solution's answers to the table's requests."""
+        """Returns whether `right` are the solution's answers to the table's requests."""
         known = zip(self.answers, self.right, strict=True)
         own = [answers[number] for answers, number in known]
         others = list(right)
@@ -392,6 +391,5 @@ def _by_place(values: Numbers) -> NDArray[np.uint8]:
 
 
 def _values(places: NDArray[np.uint8]) -> list[float]:
-    """Returns the numbers from the output of `_by_place`."""
     values: list[float] = np.ascontiguousarray(places.T).view("<f8").ravel().tolist()
     return values

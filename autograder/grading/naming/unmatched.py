@@ -126,7 +126,7 @@ def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> li
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about the right calls, or about the errors if all wrong calls raise one."""
+    """Returns a row about the right calls, or about errors if all wrong calls raise an error."""
     wrong = _wrong(*_came_and_right(known, question, answers))
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _LEADS["gradients"], _GRADIENTS_WRONG)]
@@ -154,7 +154,7 @@ def _of_family(key: str) -> Row:
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row whose id is made from the first wording; `sentence` is for students."""
+    """Returns a row with an id made of the first wording of `words`; students read `sentence`."""
     name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 
@@ -247,7 +247,7 @@ def _of_loaded(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> 
 
 
 def _some_names(names: Sequence[str]) -> str:
-    """Returns a text with the first of these names."""
+    """Returns a string with the first few of `names`."""
     some = [f"`{name}`" for name in names[:_MOST_NAMED]]
     return f"{', '.join(some)}{', ...' if len(names) > _MOST_NAMED else ''}"
 
@@ -257,7 +257,6 @@ def _unequal(own: Mapping[str, str], others: Mapping[str, str]) -> list[str]:
 
 
 def _parameters(call: Call) -> dict[str, str]:
-    """Returns the shape of each parameter by its name."""
     return dict(_PARAMETER.findall(call.form))
 
 

@@ -130,7 +130,6 @@ def _paired(inputs: Sequence[Input], args: Sequence[Any]) -> Iterator[tuple[Inpu
 
 
 def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
-    """Returns facts about the tensors of a call."""
     tensors = [arg for _, arg in pairs if isinstance(arg, torch.Tensor)]
     if not tensors:
         return {}
@@ -182,10 +181,10 @@ def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
 def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
     """Returns the property of the right calls in words, a sentence for a student, and a hint.
 
-    Uses the condition that explains the most calls. Returns empty strings if several conditions do,
-    because each would be a guess, or if a call that must be refused was accepted, which is a
-    different mistake. The sentence is about the calls of the tests; uninformative calls may also be
-    right.
+    Uses the condition that explains the most calls. Returns empty strings if several conditions
+    explain the same number, because each would be a guess, or if a call that must be refused was
+    accepted, which is a different mistake. The sentence is about the calls of the tests;
+    uninformative calls may also be right.
     """
     nothing = "", "", ""
     if any(case.is_accepted for case in cases):

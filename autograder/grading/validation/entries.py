@@ -1,4 +1,4 @@
-"""Turns a real answer into an entry of the catalogue of known mistakes."""
+"""Turns a real answer into an entry of the catalog of known mistakes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Entry:
 
 
 def with_entry(catalogue: str, entry: Entry) -> str:
-    """Returns the text of a catalogue with an entry added at its end.
+    """Returns the text of a catalog with an entry added at its end.
 
-    Imports of the answer are added to the catalogue's imports; its helpers are renamed. Raises
-    `UserError` if an import would replace a name that other entries use.
+    Imports of the answer are added to the catalog's imports, and the answer's helpers are renamed.
+    Raises `UserError` if an import would replace a name that other entries use.
     """
     catalogue = catalogue or _HEAD
     body = ast.parse(entry.code).body

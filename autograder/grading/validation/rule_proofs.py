@@ -88,7 +88,7 @@ def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) 
 
 
 def _missing_statements(exercise: Exercise, rules: QuestionRules) -> Iterator[str]:
-    """Yields rules that a student's files do not state, if the assignment was released."""
+    """Yields a sentence for each rule that a student's files do not state, if there are files."""
     words = [f"{promise.error}: {promise.when}." for promise in rules.promises]
     words += [rules.not_allowed.words] if rules.not_allowed else []
     notebook = exercise.stub.with_suffix(".ipynb")

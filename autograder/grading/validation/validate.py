@@ -268,7 +268,7 @@ class Group:
 
 
 def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]:
-    """Returns the groups of equal misconceptions that contain these unnamed cases."""
+    """Returns the groups of equal misconceptions that contain a case in `not_named`."""
     cases = {(case.exercise.hidden_suite, case.question, case.name): case for case in not_named}
     suites = sorted({suite for suite, _, _ in cases})
     if not cases:

@@ -45,7 +45,7 @@ def _takes_the_place(names: DefinitionNames, old: ast.AST, new: ast.AST | None) 
 
 
 def _unchecked(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns which argument is not checked."""
+    """Returns a sentence on the argument that is not checked."""
     if not isinstance(node, ast.If):
         return ""
     checked = names.arguments_in(node.test)
@@ -53,7 +53,7 @@ def _unchecked(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> 
 
 
 def _number(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns which switch of a call is on or off."""
+    """Returns a sentence on the switch of a call that is on or off."""
     keyword = names.around.get(node)
     value = other.value if isinstance(other, ast.Constant) else None
     if not isinstance(keyword, ast.keyword) or not isinstance(value, bool):
@@ -83,7 +83,7 @@ def _left_out(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
 
 
 def _argument(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns which argument of a call is left out."""
+    """Returns a sentence on the argument that is left out of a call."""
     if not isinstance(node, ast.Call) or not isinstance(other, ast.Call):
         return ""
     missing = [keyword for keyword in node.keywords if keyword not in other.keywords]
@@ -140,7 +140,7 @@ def _wrapped(names: DefinitionNames, words: str, node: ast.AST) -> str:
 
 
 def _of_bias(key: str, names: Sequence[str]) -> str:
-    """Returns which layers have a bias that they should not have, or lack one."""
+    """Returns a sentence on the layers that lack a bias, or have one that is not required."""
     if not all(names):
         return ""
     *first, last = (f"`{name}`" for name in names)

@@ -40,7 +40,7 @@ def operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def operands_swapped(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields the operands swapped, if their order matters."""
+    """Yields the expression with its operands swapped, if their order matters."""
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Mult):
         yield ast.BinOp(node.right, node.op, node.left)
 
@@ -70,7 +70,7 @@ def condition(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def number(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields other numbers, truth values or texts."""
+    """Yields other numbers, truth values or strings."""
     value = _value_of(node)
     if isinstance(value, bool):
         yield ast.Constant(not value)
@@ -97,13 +97,13 @@ def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields the other arguments and variables."""
+    """Yields each other argument and variable as a replacement of a name."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in scope.names:
         yield from (ast.Name(other, node.ctx) for other in scope.names if other != node.id)
 
 
 def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields the other layers, both where they are built and where they are used."""
+    """Yields each other layer as a replacement of one, where it is built or used."""
     if isinstance(node, ast.Attribute) and node.attr in scope.attributes:
         others = scope.attributes if ast.unparse(node.value) == "self" else ()
         yield from (ast.Attribute(node.value, o, node.ctx) for o in others if o != node.attr)

@@ -44,7 +44,6 @@ def _argument_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _called(node: ast.Call) -> str:
-    """Returns the last part of a called name."""
     return ast.unparse(node.func).rsplit(".", 1)[-1]
 
 

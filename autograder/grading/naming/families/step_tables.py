@@ -1,4 +1,4 @@
-"""The ids of the families that code refers to."""
+"""Defines the ids of the families to which code refers."""
 
 from __future__ import annotations
 
