@@ -118,7 +118,7 @@ class ListedSubmissions:
         self._tasks = deque(tasks)
 
     def take(self) -> Task | None:
-        """Returns the next submission."""
+        """Returns the next submission, or None if all have been taken."""
         return self._tasks.popleft() if self._tasks else None
 
     @property

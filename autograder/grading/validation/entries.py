@@ -105,7 +105,7 @@ def _require_no_other_meaning(body: Sequence[ast.stmt], imports: Sequence[str]) 
         for name, origin in _origins(ast.parse(text).body[0]):
             if name == "*" or there.get(name, origin) != origin:
                 raise UserError(
-                    f"`{text}` would give {name} another meaning in the catalogue: write the entry "
+                    f"`{text}` would give {name} another meaning in the catalog: write the entry "
                     "by hand without this import"
                 )
 
