@@ -58,7 +58,7 @@ class Statement:
 
     @property
     def is_silent(self) -> bool:
-        """Returns whether it is an expression without calls or bindings, such as a docstring."""
+        """Returns whether the statement is an expression that neither calls nor binds anything."""
         if not isinstance(self.node, ast.Expr) or isinstance(self.node.value, ast.Call):
             return False
         return not self.names.binds
