@@ -162,7 +162,7 @@ def _found(name: str) -> Iterator[tuple[Any, str, Any]]:
 
 
 def _refusing(error: Exception, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a replacement for a function that raises `error` in the thread that runs checks."""
+    """Returns a replacement for a function; in the thread that runs checks, it raises `error`."""
 
     @functools.wraps(function, updated=())
     def refuse(*args: Any, **kwargs: Any) -> Any:
