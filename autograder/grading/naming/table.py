@@ -162,7 +162,7 @@ class Table:
         return frozenset(row for row, _ in self.words)
 
     def with_words(self, entries: Mapping[str, Row]) -> Table:
-        """Returns the table with the rows in `entries`, which replace its own by their names."""
+        """Returns the table with the rows in `entries` instead of its own rows of those names."""
         rows = (entries[row.name] if row.is_entry else row for row in self.rows)
         return replace(self, rows=tuple(rows))
 
