@@ -254,7 +254,7 @@ def grouped(tests: Sequence[CheckedTest]) -> list[tuple[CheckedTest, tuple[str, 
 #: a sentence about the part of grading that public checks don't cover
 BEYOND = (
     "Grading also tries what these checks do not: other sizes, batches, other number types, "
-    "gradients. The docstring of each question says everything that is required."
+    "gradients. The docstring of each question says what is required."
 )
 
 
