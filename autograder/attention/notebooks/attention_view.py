@@ -22,7 +22,7 @@ _SHOWN = 5e-3  # only larger weights are named; others would be "0%"
 
 _VIEW = Template(
     """\
-<div id="$id" style="max-width:42em;line-height:1.9">
+<div id="$id" style="max-width:42em;line-height:1.9;padding:0 2px">
 <div style="opacity:.75">$title</div>
 <div class="heads" role="group" aria-label="head"></div>
 <div class="tokens" style="font-size:1.1em">$tokens</div>
