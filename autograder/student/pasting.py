@@ -33,13 +33,18 @@ def pasteable(step: RecordedCall, names: Names) -> str:
     else:
         lines = [f"layer = {step.question}({code.all(step.built)})"]
     has_weights = step.built is not None and bool(step.args)
-    return "" if has_weights or code.made_up else "\n".join(lines)
+    return "" if has_weights or code.made_up else "; ".join([*code.imports, *lines])
 
 
 class _CodeWriter:
-    """Writes values as code; `made_up` is true if a tensor was too large for that."""
+    """Writes values as code; `made_up` is true if a tensor was too large for that.
+
+    `imports` are lines that the code needs above it.
+    """
 
     def __init__(self, names: Names) -> None:
+        self._names = names
+        self.imports: tuple[str, ...] = ()
         self._tensors = {
             name: value
             for name, value in names.items()
@@ -61,7 +66,9 @@ class _CodeWriter:
             return "{" + ", ".join(f"{k!r}: {self.one(v)}" for k, v in value.items()) + "}"
         if isinstance(value, SimpleNamespace):
             parts = (f"{key}={self.one(item)}" for key, item in vars(value).items())
-            return f"types.SimpleNamespace({', '.join(parts)})"
+            if self._names.get("SimpleNamespace") is not SimpleNamespace:
+                self.imports = ("from types import SimpleNamespace",)
+            return f"SimpleNamespace({', '.join(parts)})"
         return repr(value)
 
     def _tensor(self, value: torch.Tensor) -> str:

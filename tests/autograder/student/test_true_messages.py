@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from autograder.course import load_course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.records import Exercise
 from autograder.student.explaining import AnswerContext
+from autograder.student.last_call import RecordedCall
+from autograder.student.pasting import pasteable
 from autograder.student.runner import run_checks
 from autograder.suite import LocalImplementation
 
@@ -189,3 +192,13 @@ def test_hidden_tests_say_what_is_true_as_well(
                 else:
                     message = test.message.partition("\nremember: ")[0]
                     assert not OF_VALUES.search(message), test
+
+
+@pytest.mark.parametrize("known", [{}, {"SimpleNamespace": SimpleNamespace}])
+def test_a_call_to_try_runs_where_the_answer_is_defined(known: dict[str, Any]) -> None:
+    config = SimpleNamespace(n_embd=6, attn_pdrop=0.0)
+    names = {"torch": torch, "Layer": lambda config, scale: (config, scale), **known}
+    code = pasteable(RecordedCall("Layer", (), built=(config, torch.tensor([0.5]))), names)
+    exec(code, names)
+    assert names["layer"] == (config, torch.tensor([0.5]))
+    assert ("import" in code) == (not known)
