@@ -1,7 +1,8 @@
-"""Explains a NameError whose name is defined in a cell that the kernel has not run.
+"""Explains a NameError whose name is misspelled, or defined in a cell that has not been run.
 
 After a restart, nothing is defined. Once a cell has imported this package, a NameError is followed
-by a sentence that says which cells to run; until then, students have only the comment in each cell.
+by a sentence that says which cells to run, or which similar name there is; until then, students
+have only the comment in each cell.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import SubmissionError
+from ..submission.near_names import closest
 
 NOT_RUN = (
     "`{}` is defined in a cell above that has not been run since the kernel started: "
     "Run > Run All Above Selected Cell, then run this cell again."
 )
+MISSPELLED = "`{}` is not defined; did you mean `{}`?"
 
 
 def explain_missing_names() -> None:
@@ -40,13 +43,23 @@ def _explain(
     tb_offset: int | None = None,
 ) -> None:
     shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
-    name = error.name
-    if kind is NameError and name not in shell.user_ns and name in set(_names(shell.user_ns)):
+    if kind is NameError and (text := _explanation(error.name or "", shell.user_ns)):
         from IPython.display import display
 
         from .display import notice
 
-        display(notice("○", NOT_RUN.format(name)))  # type: ignore[no-untyped-call]
+        display(notice("○", text))  # type: ignore[no-untyped-call]
+
+
+def _explanation(name: str, namespace: dict[str, Any]) -> str:
+    if not name or name in namespace:
+        return ""
+    names = set(_names(namespace))
+    if name in names:
+        return NOT_RUN.format(name)
+    own = [other for other in namespace if not other.startswith("_")]
+    near = closest(name, [*own, *sorted(names)])
+    return MISSPELLED.format(name, near) if near else ""
 
 
 def _names(namespace: dict[str, Any]) -> Iterator[str]:

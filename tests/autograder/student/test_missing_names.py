@@ -1,4 +1,4 @@
-"""A NameError after a restart of the kernel is followed by advice on which cell to run."""
+"""A NameError in a notebook is followed by advice: which cell to run, or which name was meant."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
 
 
 @pytest.mark.parametrize(
-    ("name", "is_explained"), [("half", True), ("math", True), ("hlaf", False)]
+    ("name", "explanation"),
+    [("half", ASKED), ("math", ASKED), ("hlaf", "did you mean `half`?"), ("other", "")],
 )
 def test_a_name_of_a_cell_above_says_what_to_run(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], name: str, is_explained: bool
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], name: str, explanation: str
 ) -> None:
     result = shell.run_cell(f"2 * {name}")
     output = capsys.readouterr().out
     assert isinstance(result.error_in_exec, NameError)
     assert f"name '{name}' is not defined" in output
-    assert (ASKED in output) == is_explained
+    assert explanation in output
+    assert ("○" in output) == bool(explanation)
 
 
 def test_cells_say_it_while_nothing_of_ours_is_loaded() -> None:
