@@ -89,7 +89,7 @@ class ChangedEntries:
     def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
         """Returns the definitions with one of them changed, or [] if it can't be changed.
 
-        A function that the solution does not call is the first mistake, not a second one.
+        A function that only the entry calls is the entry's mistake, so no other is called instead.
         """
         own, whole, (place, _) = self._definitions(base), _changed(member), member.change.parts[0]
         if member.key == FUNCTION and base.is_entry:

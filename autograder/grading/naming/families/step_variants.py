@@ -46,7 +46,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
 
 
 def _with_swapped_layers(function: ast.FunctionDef, scope: Scope) -> Iterator[Change]:
-    """Yields functions with two layers swapped: attributes that are called or multiplied."""
+    """Yields functions with two layers swapped: attributes that are called, or operands of `@`."""
     used: set[str] = set()
     for part in ast.walk(function):
         operands = [part.func] if isinstance(part, ast.Call) else []
@@ -64,7 +64,6 @@ class _Renamed(ast.NodeTransformer):
         self._names = names
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Returns the attribute with its new name."""
         node.attr = self._names.get(node.attr, node.attr)
         return self.generic_visit(node)
 
@@ -185,7 +184,7 @@ def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
 
 
 def _sizes(scope: Scope) -> Iterator[str]:
-    """Yields sizes; those of arguments come first, because what is made of them has them, too."""
+    """Yields sizes; those of arguments come first, because computed tensors often share them."""
     for name in scope.names[:2]:
         yield from (f"{name}.shape[{dim}]" for dim in (-1, -2, 0, 1))
     yield from (f"self.{name}" for name in scope.attributes)
