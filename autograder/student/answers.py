@@ -244,7 +244,7 @@ def _is_begun(function: ast.FunctionDef) -> bool:
 
 
 def written_as_power(question: str, text: str) -> str:
-    """Returns a remark on a `^` before or after a number in an answer and what it calls, or ""."""
+    """Returns a remark on a power written with `^` in an answer or what it calls, or ""."""
     try:
         body = parsed(text).body
     except NOT_PYTHON:
@@ -256,7 +256,7 @@ def written_as_power(question: str, text: str) -> str:
 
 
 def _is_xor(node: ast.AST) -> bool:
-    """Returns whether a number is combined by `^`, except by `^ 1`, which flips a mask."""
+    """Returns whether a node applies `^` to a number; `^ 1` does not count, as it flips a mask."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.BitXor):
         return False
     sides = [ast.unparse(side) for side in (node.left, node.right)]

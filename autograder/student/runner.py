@@ -308,9 +308,9 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
-        """Returns sentences about the mistake, which begin with `^` written as a power.
+        """Returns sentences about the mistake; the first is about a power written with `^`.
 
-        If an error indicates the mistake, that is enough.
+        If an error indicates the mistake, the sentence about `^` is left out.
         """
         power = "" if found.causes else written_as_power(question, self._text)
         return "\n".join(filter(None, (power, self._likely(question, found))))

@@ -49,7 +49,7 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
     """Returns renamed attributes: the expected name, and the one that has the same weights.
 
-    Of several that are possible, names that are most alike belong together.
+    If a name could belong to several others, it belongs to the one that is most alike.
     """
     possible: list[tuple[str, str]] = []
     for name in missing:
@@ -69,7 +69,7 @@ def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, st
 def _alike(
     names: Iterable[str], others: Iterable[str]
 ) -> Callable[[tuple[str, str]], tuple[float, float]]:
-    """Returns a function that says how much two names are alike: `q_proj` and `W_query` are.
+    """Returns a function that computes how alike two names, such as `q_proj` and `W_query`, are.
 
     Words that several names of one list have, such as `proj` and `W`, do not count.
     """
