@@ -47,7 +47,7 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 
 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
-    """Returns renamed attributes: the expected name, and the one that has the same weights.
+    """Returns a pair for each renamed attribute: the expected name, and the student's.
 
     If a name could belong to several others, it belongs to the one that is most alike.
     """

@@ -39,7 +39,7 @@ Request = tuple[Any, ...]
 
 
 class NotDefined(Exception):
-    """The module does not define that name."""
+    """Raised for a name that the module does not define."""
 
 
 class Worker:

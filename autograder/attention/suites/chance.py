@@ -98,7 +98,7 @@ def factor_problem(
 def dependence_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """Return None if entries are dropped independently along every dimension, whatever their share.
+    """Return None if entries are dropped independently along every dimension, else the problem.
 
     Counts the dropped entries of each line along a dimension: if a line is dropped as a whole, the
     counts spread too widely; if a fixed number is dropped in each, they don't spread. If the share
@@ -245,7 +245,7 @@ def groups_problem(groups: torch.Tensor, p: float) -> str | None:
 
 
 def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """Return None if every call drops different entries, and not always the same number of them.
+    """Return a problem unless all calls drop different entries, and not always the same number.
 
     `calls` contains one bool tensor of the same shape for each call. Needs six calls that drop
     between a fifth and four fifths of 400 entries.

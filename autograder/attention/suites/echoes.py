@@ -11,7 +11,7 @@ from . import tails
 
 
 def echo_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """Return None if no pattern repeats a part of another one, or of itself at a different place.
+    """Return a problem if a pattern repeats a part of another, or of itself elsewhere, else None.
 
     `calls` contains bool tensors of equal size. Needs 600 entries, between a fifth and four fifths
     of them True. Notices repeated parts of at least 45% of 600 entries, and of an eighth of 6,000.

@@ -90,7 +90,7 @@ def _check_function(expect: Expect, traits: Traits) -> None:
 
 
 def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]]:
-    """Check all but the device; return the layer and the arguments of a call."""
+    """Check a class, except on another device; return the layer and a call's arguments."""
     assert traits.build is not None
     arguments = arguments_of(traits.build, expect.draw, traits.usual(), traits.dtype)
     layer = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)
