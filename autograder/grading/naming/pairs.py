@@ -98,11 +98,12 @@ class PairSearch:
         columns = self._columns()
         if not columns or self._returns_lists():
             return []
-        likely, with_entries, _ = self._likely(columns)
+        likely, with_entries, entries = self._likely(columns)
         return (
             self._executed(self._of_table())
             or self._equal(likely, ask, Budget(MOST_CALLS + len(self._came)))
             or self._executed(self._of_entry(with_entries))
+            or self._apart(entries)
         )
 
     def _returns_lists(self) -> bool:
@@ -112,6 +113,21 @@ class PairSearch:
         """
         calls = zip(self._came, self._right, strict=True)
         return any(_LIST in own.form and _LIST not in right.form for own, right in calls)
+
+    def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
+        """Returns a row for two entries if each number equals one entry's where the other is right.
+
+        The two then change different results, so they need not be executed together. Each must
+        explain a wrong number, because an entry that is right everywhere would fit any answer.
+        """
+        every = [at for at in range(len(self._came)) if self._is_informative(at)] if pairs else []
+        places = [at for at in every if len(self._came[at].figures) == self._count(at)]
+        right, alike = self._figures(places, self._right), self._figures(places, self._came)
+        for one, other in pairs:
+            own, its = alike[one] & right[other], alike[other] & right[one]
+            if (own | its).all() and (own & ~right[one]).any() and (its & ~right[other]).any():
+                return [Row.of_both(self._table.rows[one], self._table.rows[other])]
+        return []
 
     def _of_entry(self, pairs: Sequence[tuple[int, int]]) -> Iterator[_Pair]:
         """Yields pairs of the likeliest entry and each change that may be the second mistake."""
