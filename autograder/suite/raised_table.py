@@ -68,7 +68,7 @@ OF_LINES: tuple[Row, ...] = (
         is_cause=True,
     ),
     row(
-        r"softmax\(\) (received|missing)|missing.*argument.*'?dim",
+        r"softmax\(\) (received|missing)|missing.*argument.*'?dim\b",
         "softmax is called without a dimension",
         "softmax needs the dimension along which the weights sum to 1: `dim=-1`, the keys",
         r"softmax\((?!.*(\w=|, ?)-?\d)",

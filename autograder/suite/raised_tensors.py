@@ -8,6 +8,37 @@ from .raised_table import OTHER_ARGUMENTS, Row, row
 #: errors about sizes, dtypes, devices and gradients
 OF_TENSORS: tuple[Row, ...] = (
     row(
+        r"only supports boolean masks|operator\.invert\) is only|with a bool tensor is not supp",
+        "numbers are used as a mask, or a mask as numbers",
+        "a mask needs the dtype bool: a comparison such as `numbers == 1` makes one, and `~mask` "
+        "is its opposite",
+        is_cause=True,
+    ),
+    row(
+        r"tri[ul]: input tensor must have at least 2 dim",
+        "a vector is used where a matrix is needed",
+        "`triu` and `tril` take a matrix, not a vector: `torch.ones(n, n)`",
+        is_cause=True,
+    ),
+    row(
+        r"not implemented for '(Long|Int|Short|Byte|Bool)'",
+        "integers or truth values are used where floats are needed",
+        "this needs floats, and gets integers or truth values: print the dtype just above the line",
+        is_cause=True,
+    ),
+    row(
+        r"(?P<function>transpose|swapaxes)\(\) missing",
+        "`transpose` is called without its two dimensions",
+        "`{function}` takes the two dimensions that it swaps: `.transpose(-2, -1)`",
+        is_cause=True,
+    ),
+    row(
+        r"not generator",
+        "a generator is used where a list is needed",
+        "a list is needed: write `[` and `]` around the loop",
+        is_cause=True,
+    ),
+    row(
         r"einsum\(\)",
         "the letters of `einsum` do not fit its operands",
         "`einsum` needs one letter for each dimension of each operand (`...` for those in front), "
