@@ -46,7 +46,7 @@ from .implementation import (
     no_grad_text,
     steps_text,
 )
-from .layers import ExpectLayer
+from .layers import ExpectLayer, Weights
 from .local import signature_of
 from .witness import After
 
@@ -279,13 +279,23 @@ class Expect:
                 differs(watched, lambda: self.implementation.call(question, args).value),
             )
 
-    def layer(self, question: str, *args: Any, scale: float = 0.5) -> ExpectLayer:
+    def layer(
+        self, question: str, *args: Any, scale: float = 0.5, weights: Weights | None = None
+    ) -> ExpectLayer:
         """Build the answer's and the solution's class with equal random weights, including biases.
 
-        A public suite has only the answer, with weights that depend on their names; see `load`.
+        `weights` makes other ones. A public suite has only the answer, with weights that depend on
+        their names; see `ExpectLayer.load`.
         """
         return ExpectLayer(
-            self.implementation, self._solution, self.draw, question, args, scale, self.failures
+            self.implementation,
+            self._solution,
+            self.draw,
+            question,
+            args,
+            scale,
+            self.failures,
+            weights,
         )
 
     def construction_raises(

@@ -190,6 +190,8 @@ def no_grad_text(call: str, no_grad: bool) -> str:
 
 def steps_text(name: str, steps: Sequence[Step]) -> str:
     """Write several calls, one per line, each with the call whose state it gets."""
+    if len(steps) == 1:
+        return call_text(name, steps[0].args)
     lines = [f"{name}, {len(steps)} calls:"]
     for number, step in enumerate(steps):
         handed = "" if step.after is None else f", with the state of call {step.after}"

@@ -53,13 +53,17 @@ from .local import signature_of
 from .message import NO_ERROR, ExpectationKind, got_expected
 from .raised import advice
 
+#: makes a weight from its name and shape
+Weights = Callable[[str, tuple[int, ...]], torch.Tensor]
+
 
 class ExpectLayer:
     """One class of an exercise, built by the answer and by the solution.
 
     Both get the same random weights, different for each parameter. Raises `AssertionError` if the
     answer lacks a weight. A public suite has no solution: the answer's weights then depend on their
-    names and shapes; call `load` to set other weights, and compare with given values.
+    names and shapes; call `load` to set other weights, and compare with given values. `weights`
+    makes the first weights, by default normal ones.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class ExpectLayer:
         args: Sequence[Any],
         scale: float,
         failures: Failures,
+        weights: Weights | None = None,
     ) -> None:
         self._failures = failures
         self._value: Any = None
@@ -81,9 +86,8 @@ class ExpectLayer:
         self._reference = solution.build(question, args) if solution is not None else None
         with self._explained(), _born_alike(solution is None):
             self.answer: Layer = implementation.build(question, args)
-        self._scale = scale
         if self._reference is not None:
-            self.fill(lambda name, shape: draw.normal(*shape, scale=scale))
+            self.fill(weights or (lambda name, shape: draw.normal(*shape, scale=scale)))
         else:
             self.answer.load(_weights_by_name(self.answer.weights(), scale))
 
@@ -94,7 +98,7 @@ class ExpectLayer:
             raise LookupError("a public suite has no solution: load weights and give the value")
         return self._reference
 
-    def fill(self, make: Callable[[str, tuple[int, ...]], torch.Tensor], way: str = COPY) -> None:
+    def fill(self, make: Weights, way: str = COPY) -> None:
         """Set every trainable weight of both layers to `make(name, shape)`."""
         weights = {
             name: make(name, tuple(value.shape)).to(value.dtype)

@@ -39,6 +39,19 @@ OF_TENSORS: tuple[Row, ...] = (
         is_cause=True,
     ),
     row(
+        r"has created a parameter",
+        "a call creates a parameter",
+        "create all parameters in `__init__`: an optimizer that was made before the first call "
+        "does not know any later ones. A mask or a table is no parameter: `register_buffer` also "
+        "moves it with the module",
+    ),
+    row(
+        r"[Ii]nference tensor",
+        "a result is made in inference mode",
+        "a result of `torch.inference_mode()` can't be changed by its caller or used in training: "
+        "leave it out, or use `torch.no_grad()` where no gradient is needed",
+    ),
+    row(
         r"einsum\(\)",
         "the letters of `einsum` do not fit its operands",
         "`einsum` needs one letter for each dimension of each operand (`...` for those in front), "

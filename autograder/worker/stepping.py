@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch import nn
 
 from .execution import as_used, changed, copy_of, tensors_in
 
@@ -25,15 +26,41 @@ def steps(
     numbers, written through `.data`, so that anything cached per object, address or version is out
     of date; a dictionary is reused with new items. Each result is also changed in place before the
     next call, as a caller may do.
+
+    The calls of a layer must not create parameters, whether they require gradients or not.
     """
-    memo: dict[int, torch.Tensor] = {}
-    values: list[Any] = []
+    before = _parameters(function)
     with as_used(function, no_grad):
         if all(after is None for _, after in calls):
-            return _with_the_same_objects(function, [args for args, _ in calls])
-        for args, after in calls:
-            handed = [] if after is None else [_state(values[after])]
-            values.append(function(*(copy_of(arg, memo) for arg in args), *handed))
+            values = _with_the_same_objects(function, [args for args, _ in calls])
+        else:
+            values = _with_states(function, calls)
+    known = {id(parameter) for parameter in before.values()}
+    created = [
+        name
+        for name, parameter in _parameters(function).items()
+        if name not in before and id(parameter) not in known
+    ]
+    if created:
+        raise RuntimeError(f"`forward` has created a parameter: {', '.join(created)}")
+    return values
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, nn.Parameter]:
+    if not isinstance(function, nn.Module):
+        return {}
+    return dict(function.named_parameters(remove_duplicate=False))
+
+
+def _with_states(
+    function: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], int | None]]
+) -> list[Any]:
+    """Returns the results of calls that may get the state of an earlier call."""
+    memo: dict[int, torch.Tensor] = {}
+    values: list[Any] = []
+    for args, after in calls:
+        handed = [] if after is None else [_state(values[after])]
+        values.append(function(*(copy_of(arg, memo) for arg in args), *handed))
     return values
 
 
@@ -72,10 +99,14 @@ class _HeldResult:
         if isinstance(self._value, dict):
             self._value.clear()
         for leaf in {id(leaf): leaf for leaf in tensors_in(self._value)}.values():
-            # A tensor whose elements share memory can't be changed.
-            with contextlib.suppress(RuntimeError):
-                own = leaf.detach()
+            try:
+                own = leaf if leaf.is_inference() else leaf.detach()
                 _ = own.logical_not_() if leaf.dtype is torch.bool else own.mul_(-3).add_(7)
+            except RuntimeError:
+                # No caller can change a tensor whose elements share memory. A tensor of inference
+                # mode can't be used in training either.
+                if leaf.is_inference():
+                    raise
 
     def returned(self) -> Any:
         """Returns a copy of the result, including changes that a later call made.

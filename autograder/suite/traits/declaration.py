@@ -158,6 +158,27 @@ class Traits:
         known = {x: size or next(others) for x, size in known.items()}
         return Sizes({**self.sizes, **known}, leading, rate)
 
+    def alone(self) -> Sizes:
+        """Return one sample, head or group, and a rate of dropout at which all numbers are 0."""
+        counts = {x: 1 for x in self.call_letters() if x in COUNTS}
+        return self.usual(rate=1.0).but(counts, (1,) if self.has_leading else ())
+
+    def exchanged(self) -> list[Sizes]:
+        """Exchange the last letter's size with each other's, so that their product is the same.
+
+        An answer may keep a table for each number of columns, which is a product of two sizes.
+        """
+        usual = self.usual()
+        *others, last = self.call_letters() or [""]
+        pairs = [{x: usual.letters[last], last: usual.letters[x]} for x in others]
+        return [usual.but(pair) for pair in pairs if self._allows(pair)]
+
+    def _allows(self, sizes: Mapping[str, int]) -> bool:
+        return all(
+            self.smallest.get(x, 1) <= size <= self.largest.get(x, size)
+            for x, size in sizes.items()
+        )
+
     def with_exact_root(self, sizes: Sizes) -> Sizes:
         """Round the size under the root down to a power of four, which has an exact root.
 
@@ -203,16 +224,19 @@ def built(expect: Expect, traits: Traits, sizes: Sizes) -> ExpectLayer:
     """Build the class with these sizes and with weights drawn as the declaration says."""
     assert traits.build is not None
     made = arguments_of(traits.build, expect.draw, sizes, traits.dtype)
-    layer = expect.layer(traits.question, *made)
-    refill(expect, traits, layer)
+    layer = expect.layer(traits.question, *made, weights=_weights_of(expect, traits))
     if traits.dtype != torch.float32:
         layer.move(dtype=traits.dtype)
     return layer
 
 
+def _weights_of(expect: Expect, traits: Traits) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
+    return lambda name, shape: traits.weights(expect.draw, name, shape)
+
+
 def refill(expect: Expect, traits: Traits, layer: ExpectLayer, way: str = COPY) -> None:
     """Give both layers new weights; `way` says how the answer's weights are set."""
-    layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape), way)
+    layer.fill(_weights_of(expect, traits), way)
 
 
 def arguments(

@@ -190,8 +190,19 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         ]
         # an answer may wrongly keep a result, an argument or its numbers from the last call
         steps = (made[1], made[0], made[0], made[2], made[0])
-        for no_grad in (False, True):
-            expect.steps(traits.question, *steps, likely=_HELD, after=traits.after, no_grad=no_grad)
+        # or a result that it finds again by one sample, or by a product of sizes
+        alone, *exchanged = [
+            Step(tuple(arguments(expect, given, sizes, torch.float64)))
+            for sizes in (given.alone(), *given.exchanged())
+        ]
+        for no_grad, more in ((False, (alone, alone, *exchanged)), (True, ())):
+            expect.steps(
+                traits.question,
+                *(*steps, *more),
+                likely=_HELD,
+                after=traits.after,
+                no_grad=no_grad,
+            )
         for dtype in (traits.dtype, torch.float64):
             held = _made(expect, given, other, dtype)
             expect.same(traits.question, *held, likely=_NO_GRAD, after=traits.after, no_grad=True)

@@ -209,6 +209,8 @@ WAYS = {
         "return x.sum(-1) if torch.is_grad_enabled() else x.sum(-1) * 2",
         "x.requires_grad_()\n    return x.sum(-1).detach()",
         "return kept.setdefault(tuple(x.flatten().tolist()) + tuple(x.shape), x.sum(-1))",
+        "return torch.inference_mode()(x.sum)(-1)",
+        "return x.sum(-1) * (kept.setdefault(x.numel(), x.shape) == x.shape)",
     ],
     "gradients": [
         "return (x if x.is_leaf else x.detach()).sum(-1)",
@@ -267,6 +269,9 @@ LAYER_WAYS = {
         "if not hasattr(self, 'scale'):\n"
         "            self.scale = nn.Parameter(torch.ones(()))\n"
         "        return self.drop(self.linear(x)) * self.scale.detach()",
+        "if not hasattr(self, 'scale'):\n"
+        "            self.scale = nn.Parameter(torch.ones(()), requires_grad=False)\n"
+        "        return self.drop(self.linear(x)) * self.scale",
     ],
     "gradients": [
         "with torch.set_grad_enabled(all(w.requires_grad for w in self.parameters())):\n"
