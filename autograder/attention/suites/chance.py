@@ -304,7 +304,7 @@ def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5)
         shared_or_rate_problem(dropped, p, ("calls", "samples", "heads", "queries", "keys"), past)
         or neighbours_problem(dropped, p, past)
         or (groups_problem(dropped[:3][:, past[0]].T, p) if len(dropped) > 2 else None)
-        or echo_problem([call[past[0]] for call in dropped[:_ECHOED]])
+        or echo_problem(list(dropped[:_ECHOED]), past[0])
     )
 
 

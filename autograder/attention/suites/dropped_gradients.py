@@ -28,6 +28,10 @@ _LEARNS = (
     "1 / (1 - p): dropout is a step of the computation, and `.data`, `.detach()` or an in-place "
     "operation hides it from the backward pass"
 )
+_FROZEN = (
+    "train mode alone decides whether entries are dropped: layers with frozen weights "
+    "(`requires_grad = False`) drop like others"
+)
 #: returns, from the value of a call, the entries that each dropout in it kept
 _Kept = Callable[[torch.Tensor], list[torch.Tensor]]
 #: attention weights that were not dropped are larger than this
@@ -60,20 +64,30 @@ def check_gradients_of_outputs(layer: ExpectLayer, draw: Draw, x: torch.Tensor) 
 
 
 def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None:
-    """Compare gradients in float64; the mask that an answer draws must also be float64."""
+    """Compare gradients in float64; the mask that an answer draws must also be float64.
+
+    In a second call, all weights are frozen: train mode alone decides whether entries are dropped.
+    """
     layer, x = layer.move(dtype=torch.float64).train(), x.double()
+    frozen = tuple(layer.reference.weights())
+    _check_way(layer, draw, x, kept, GradientOptions(results=True), _LEARNS)
+    _check_way(layer, draw, x, kept, GradientOptions(still=frozen), _FROZEN)
+
+
+def _check_way(
+    layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept, way: GradientOptions, likely: str
+) -> None:
     form = layer.reference.forward([x]).value
     cotangent = cotangent_of(draw, form)
-    way = GradientOptions(results=True)
-    pulled = layer.pulled(x, cotangent=cotangent, likely=_LEARNS, options=way)
+    pulled = layer.pulled(x, cotangent=cotangent, likely=likely, options=way)
     got = pulled.value
     fits = isinstance(got, torch.Tensor) and got.shape == form.shape
-    layer.that(fits, got="a different shape", expected=f"{tuple(form.shape)}", likely=_LEARNS)
+    layer.that(fits, got="a different shape", expected=f"{tuple(form.shape)}", likely=likely)
     with _dropping(kept(got.detach())):
-        expected = layer.reference.gradients([x], cotangent)
+        expected = layer.reference.gradients([x], cotangent, way)
     text = difference(got, expected.value)
     layer.that(
-        text is None, got=f"{text}", expected="each kept entry divided by 1 - p", likely=_LEARNS
+        text is None, got=f"{text}", expected="each kept entry divided by 1 - p", likely=likely
     )
     faults = [
         *weight_faults(pulled.weights, expected.weights, gradient_difference),
@@ -84,7 +98,7 @@ def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None
             False,
             got=f"a wrong gradient with respect to {fault.place}: {fault.text}",
             expected="the gradient for the entries that were kept in this call",
-            likely=_LEARNS,
+            likely=likely,
         )
 
 

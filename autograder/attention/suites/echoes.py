@@ -10,33 +10,36 @@ import torch
 from . import tails
 
 
-def echo_problem(calls: Sequence[torch.Tensor]) -> str | None:
+def echo_problem(calls: Sequence[torch.Tensor], present: torch.Tensor | None = None) -> str | None:
     """Return a problem if a pattern repeats a part of another, or of itself elsewhere, else None.
 
-    `calls` contains bool tensors of equal size. Needs 600 entries, between a fifth and four fifths
-    of them True. Notices repeated parts of at least 45% of 600 entries, and of an eighth of 6,000.
-    If almost all entries are equal, it notices nothing.
+    `calls` contains bool tensors of equal size; entries at which `present`, of the same size, is
+    False do not count, but keep their places in memory. Needs 600 entries, between a fifth and four
+    fifths of them True. Notices repeated parts of at least 45% of 600 entries, and of an eighth of
+    6,000. If almost all entries are equal, it notices nothing.
 
     A correlation is a sum of products of two entries with mean 0 and variance 1. Between two calls
     all products are of different entries; between a pattern and itself, or its reverse, a product
     may occur twice. `tails.farthest_sum` bounds them for all places at once.
     """
     signs = torch.stack([call.double().flatten() for call in calls])
-    share = float(signs.mean())
+    places = torch.ones_like(signs[0]) if present is None else present.double().flatten()
+    size = int(places.sum())
+    share = float((signs * places).sum()) / (size * len(calls))
     if share in (0.0, 1.0):
         return None
-    signs = (signs - share) / (share * (1 - share)) ** 0.5
-    size = signs.shape[-1]
+    signs = (signs - share) / (share * (1 - share)) ** 0.5 * places
+    length = len(places)
     largest = max(share / (1 - share), (1 - share) / share)
-    sums = 2 * size * len(calls) * (len(calls) + 1) // 2
+    sums = 2 * length * len(calls) * (len(calls) + 1) // 2
     once = tails.farthest_sum(largest, sums, size)
     twice = tails.farthest_sum(2 * largest, sums, 2 * size)
     spectra = torch.fft.rfft(signs)
     for one, other in combinations_with_replacement(range(len(calls)), 2):
-        moved = torch.fft.irfft(spectra[one].conj() * spectra[other], size) / size
+        moved = torch.fft.irfft(spectra[one].conj() * spectra[other], length) / size
         if one == other:
             moved[0] = 0.0
-        turned = torch.fft.irfft(spectra[one] * spectra[other], size) / size
+        turned = torch.fft.irfft(spectra[one] * spectra[other], length) / size
         far = twice if one == other else once
         for alike, bound, how in ((moved, far, ""), (turned, twice, ", reversed")):
             place = int(alike.abs().argmax())

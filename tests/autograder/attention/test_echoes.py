@@ -21,6 +21,24 @@ def test_independent_patterns_are_let_through(p: float, size: int) -> None:
     assert all(echo_problem(_patterns(seed, 4, p, size)) is None for seed in range(40))
 
 
+def test_a_repetition_in_memory_is_found_between_entries_that_do_not_count() -> None:
+    present = torch.ones(10, 20, 20).tril().bool().flatten()
+    calls = _patterns(1, 3, 0.3, present.numel())
+    assert echo_problem(calls, present) is None
+    repeated = [call[:1500].repeat(3)[: present.numel()] for call in calls]
+    problem = echo_problem([torch.where(present, call, False) for call in repeated], present)
+    assert problem is not None
+    assert "repeats itself moved by" in problem
+
+
+@pytest.mark.parametrize("p", [0.2, 0.5, 0.8])
+def test_independent_patterns_with_entries_that_do_not_count(p: float) -> None:
+    present = torch.ones(20, 10, 10).tril().bool().flatten()
+    assert all(
+        echo_problem(_patterns(seed, 3, p, present.numel()), present) is None for seed in range(20)
+    )
+
+
 def _half_kept(one: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
     half = torch.arange(SIZE) % 2 == 0
     return [one, torch.where(half, one, other)]
