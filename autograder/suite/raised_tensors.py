@@ -42,8 +42,8 @@ OF_TENSORS: tuple[Row, ...] = (
         r"has created a parameter",
         "a call creates a parameter",
         "create all parameters in `__init__`: an optimizer that was made before the first call "
-        "does not know any later ones. A mask or a table is no parameter: `register_buffer` also "
-        "moves it with the module",
+        "does not know any later ones. A mask or a table is not a parameter: `register_buffer` "
+        "also moves it with the module",
     ),
     row(
         r"[Ii]nference tensor",

@@ -21,7 +21,7 @@ def test_independent_patterns_are_let_through(p: float, size: int) -> None:
     assert all(echo_problem(_patterns(seed, 4, p, size)) is None for seed in range(40))
 
 
-def test_a_repetition_in_memory_is_found_between_entries_that_do_not_count() -> None:
+def test_a_repetition_among_absent_entries_is_reported() -> None:
     present = torch.ones(10, 20, 20).tril().bool().flatten()
     calls = _patterns(1, 3, 0.3, present.numel())
     assert echo_problem(calls, present) is None

@@ -165,7 +165,7 @@ def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
         "if sizes are equal, swapped dimensions raise no error: which are queries, which are keys? "
         "A dimension of size 1 must stay"
     )
-    for shape in ((4, 4, 4), (1, 4, 4)):
+    for shape in ((4, 4, 4), (1, 4, 4), (4, 4)):
         expect.same(
             ATTENTION,
             *(draw.normal(4, 4, 4) for _ in range(3)),

@@ -248,6 +248,7 @@ LAYER_TRAITS = Traits(
     build=[Size("G*R*d"), Size("G*R"), Size("G"), CustomInput(lambda draw, sizes: True)],
     sizes={"G": 2, "R": 3},
     largest={"G": 16, "R": 16, "d": 29},
+    root=ScaledScores("d", largest=256),  # larger weights would take many megabytes
     own={"float64": "test_layer_moved", "errors": "test_layer_with_heads_that_do_not_divide"},
     without={"chance": "nothing is random"},
 )

@@ -26,7 +26,8 @@ MARKS = (
     + "\u00b2\ufb01\u00df\uff0c\u060c\u3001\u200b\u00ad\u2019\u00e9f\ufeff\uff5e\U0001f600"
 )
 #: the same, and letters that consist of two characters or have an equivalent character
-LETTERS = (*MARKS, "e\u0301", "\u212b", "\uac00\u11a8")
+#: and marks that pages and links write for others
+LETTERS = (*MARKS, "e\u0301", "\u212b", "\uac00\u11a8", "&amp;", "&#39;", "%20", "\\n")
 
 
 def _letter(index: int) -> str:

@@ -70,7 +70,8 @@ def test_weights_are_taken_as_they_are(expect: Expect, draw: Draw) -> None:
     )
     weights = torch.cat([draw.normal(3, scale=3.0), -2.0 - draw.uniform(1)])
     expect.same("context_vector", weights, draw.normal(4, 6), likely=likely)
-    expect.same("context_vector", draw.uniform(6) + 1.0, draw.normal(6, 1), likely=likely)
+    without_first = torch.cat([torch.zeros(1), draw.uniform(5) + 1.0])
+    expect.same("context_vector", without_first, draw.normal(6, 1), likely=likely)
 
 
 @pytest.mark.question("context_vector", points=1)
@@ -95,7 +96,9 @@ def test_every_query_has_its_mixture(expect: Expect, draw: Draw) -> None:
         "row t of the weights says how to mix the values for query t; use the weights as they are"
     )
     expect.same("context_vectors", draw.uniform(5, 7), draw.normal(7, 3), likely=likely)
-    expect.same("context_vectors", draw.normal(6, 2), draw.normal(2, 4), likely=likely)
+    weights = draw.normal(6, 2)
+    weights[0, 0] = weights[1, 1] = 0.0  # like a hidden token
+    expect.same("context_vectors", weights, draw.normal(2, 4), likely=likely)
 
 
 @pytest.mark.question("context_vectors", points=2)
