@@ -23,7 +23,8 @@ def needs_even(head_dim):
 @misconception(
     "rotary_angles",
     confuses="the exponent 2i / d with i / d: the pairs slow down half as fast",
-    hint="Which power of the base does the last pair have? It should be nearly -1.",
+    hint="Which power of the base does the last pair have for `head_dim=64`? It should be nearly "
+    "-1.",
 )
 def exponent_without_the_two(positions, head_dim, base=10000.0):
     needs_even(head_dim)

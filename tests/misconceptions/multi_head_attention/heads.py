@@ -66,9 +66,9 @@ def heads_left_behind_tokens(x, num_heads):
 @misconception(
     "split_heads",
     confuses="swapping with cutting, one step further: tokens and columns change places, then the "
-    "memory is cut in the wrong order",
-    hint="After the swap, which dimension runs fastest through the memory? Is that the one your "
-    "new shape has last?",
+    "numbers are cut in the wrong order",
+    hint="After the swap, which dimension changes fastest when the numbers are read row by row? Is "
+    "that the one your new shape has last?",
 )
 def cut_after_the_wrong_swap(x, num_heads):
     batch, tokens, size = x.shape

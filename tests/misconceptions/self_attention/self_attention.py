@@ -587,8 +587,8 @@ class SizesExchanged(_Linears):
     "SelfAttentionV2",
     confuses="layers that the module knows with layers that it does not find: the module does not "
     "find its layers",
-    hint="What does `list(layer.parameters())` show? A layer is found only if it is an attribute "
-    "itself.",
+    hint="What does `list(layer.parameters())` show? In a plain list or dict, torch does "
+    "not find a layer. Here, each of the three must be an attribute with its own name.",
 )
 class LayersInAList(nn.Module):
     def __init__(self, d_in, d_out, qkv_bias=False):

@@ -87,8 +87,8 @@ class heads_merged_entry_by_entry(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="reshaping with moving an axis: tokens and heads are mixed by the cut",
-    hint="A reshape keeps the order of the numbers in memory. Which axis must be cut first, and "
-    "how does the head axis then get to its place?",
+    hint="A reshape keeps the order in which the numbers are read, row by row. Which axis must be "
+    "cut first, and how does the head axis then get to its place?",
 )
 class cut_by_reshape_alone(_FourLayers):
     def split(self, x):
