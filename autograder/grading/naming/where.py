@@ -244,7 +244,6 @@ def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
             right = {pair for case, pair in zip(cases, pairs, strict=True) if case.is_right}
             if x < y:
                 yield f"where {one} and {other} are equal", [a == b for a, b in pairs]
-                yield f"where {one} and {other} differ", [a != b for a, b in pairs]
             if any(a < b for a, b in right):
                 yield f"where {one} is at most {other}", [a <= b for a, b in pairs]
             if any(1 < b < a and a % b == 0 for a, b in right):
