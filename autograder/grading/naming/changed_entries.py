@@ -90,8 +90,12 @@ class ChangedEntries:
         """Returns the definitions with one of them changed, or [] if it can't be changed.
 
         A function that only the entry calls is the entry's mistake, so no other is called instead.
+        Lines of a class outside of its methods stay, because they run when the module is loaded.
         """
         own, whole, (place, _) = self._definitions(base), _changed(member), member.change.parts[0]
+        part = node_at(member.change.definition, place[:2])
+        if isinstance(member.change.definition, ast.ClassDef) and isinstance(part, ast.Assign):
+            return []
         if member.key == FUNCTION and base.is_entry:
             called = ast.unparse(node_at(member.change.definition, place)).rpartition(".")[2]
             if not any(called in ast.dump(m.change.definition) for m in self._of_solution[:1]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -896,6 +897,19 @@ def test_an_entry_that_families_can_not_change_has_no_changes() -> None:
 """
     entries = ChangedEntries("attend", {"entry": text}, (), cast(Any, None), lambda *given: None)
     assert entries.changed(Row("entry", ""), Row("member", "", member=0)) == []
+
+
+def test_a_value_of_a_class_is_not_changed() -> None:
+    """It would be computed when the module is loaded, where an error ends every other answer."""
+    text = """class attend:
+    kept = None
+    def forward(self, x):
+        kept = x + 1
+        return kept
+"""
+    entries = ChangedEntries("attend", {"e": text}, (), cast(Any, None), lambda *given: None)
+    texts = [ast.unparse(own[0]) for _, made in entries.second(Row("e", "")) for own in made()]
+    assert texts and all("kept = None\n" in own for own in texts)
 
 
 def test_a_second_mistake_is_no_change_of_the_first(tmp_path: Path) -> None:
