@@ -1,4 +1,4 @@
-"""Reads wrong answers that were written from the questions alone, and names them in this process.
+"""Reads answers that were written from the questions alone, and finds the names of their mistakes.
 
 The lists (`tests/unseen/*.toml`) contain right answers in a student's style, and mistakes as
 changes to their text, each with its intention and the name that a person found fitting. Some also

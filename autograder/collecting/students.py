@@ -97,7 +97,7 @@ class Students:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Returns notes on folders whose names differ from the names on the platform."""
+        """The notes on work of groups, and on students with a different name on the platform."""
         renamed = (
             f"{theirs!r} has the {what} of {ours!r}, so the work is in the folder {ours!r}"
             for theirs, (what, ours) in sorted(self._renamed.items())

@@ -107,7 +107,7 @@ class Watch:
         limit_memory(_MEMORY)
 
     def enter(self, place: Position) -> None:
-        """Begins the work for this place, in a job with the full limit of CPU time."""
+        """Begins the work for a place; in a job, also restores the full limit of CPU time."""
         naming = "named" if place.is_naming else ""
         data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
         self._write(data + b"\0")

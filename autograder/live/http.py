@@ -1,4 +1,4 @@
-"""Repeats requests that have failed, and keeps tokens out of all texts.
+"""Repeats requests that have failed, and keeps tokens out of messages and answers.
 
 Requests to a platform that is overloaded or throttles are repeated later. A request that must not
 be carried out twice is repeated only if the platform has certainly not carried it out.

@@ -205,7 +205,7 @@ def _cells(document: dict[str, Any]) -> list[Any] | None:
 
 
 def source_of(cell: dict[str, Any]) -> str:
-    """Returns a cell's source, which may be a string or a list of lines."""
+    """Returns a cell's source as a string; a notebook may store it as a list of lines."""
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))

@@ -1,8 +1,8 @@
 """Builds the message of a failure: a relation of two values, the call, the difference, a step.
 
 The text depends on the kind of failure: an error has its own texts, and so does a result of the
-wrong shape. A test's remark about its subject is shown only if numbers differ and nothing simpler
-explains it.
+wrong shape. A test's own explanation (`likely`) is shown only if numbers differ and no simpler
+cause explains the failure.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ OTHER_ARGUMENTS = "a function is called with arguments that it does not accept"
 class Row:
     """A kind of error: a pattern of "Type: text", the mistake that it shows, and advice.
 
-    The advice may contain named groups of the pattern. A row with `written` is about errors in
-    lines of code that match it. `is_cause` means that such an error always has the mistake that it
-    shows.
+    The advice may refer to named groups of the pattern in braces, such as `{function}`. A row with
+    `written` is about errors in lines of code that match it. `is_cause` means that such an error
+    always has the mistake that it shows.
     """
 
     says: re.Pattern[str]

@@ -2,7 +2,7 @@
 
 torch's Python code for the meta device wraps itself in `torch._dynamo.disable`, and so imports the
 whole compiler for a function that has no effect here. `benchmarks/tricks.py` measures how much time
-this saves when the fork server starts.
+the placeholder saves when the fork server starts.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ def at_work(
     """Train a layer on hundreds of small sentences, and show which words it looks at.
 
     Arrows start at the first gap of the sentence, `___`, which the layer fills; if there is no gap,
-    they start at the last word, and the layer predicts the next one. Below, a view shows where
-    every other word looks. Training takes a second or two. This never fails: if the layer can't be
-    trained, the picture says why.
+    they start at the last word, and the layer predicts the next one. A view below shows where each
+    of the other words looks. Training takes a second or two. This never fails: if the layer can't
+    be trained, the picture says why.
 
     Args:
         build: makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words.

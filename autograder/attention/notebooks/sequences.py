@@ -59,7 +59,7 @@ def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None
         title: the text above the picture.
 
     Raises:
-        ValueError: there are more than 10 tokens in all, or none.
+        ValueError: the prompt has no token, or there are more than 10 tokens in all.
     """
     total = prompt + steps
     if not 1 <= prompt <= total <= _MOST_COLUMNS:

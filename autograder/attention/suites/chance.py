@@ -212,7 +212,7 @@ def neighbours_problem(
     """Return a problem if neighbors in memory, in twos and threes, are dropped together, else None.
 
     Groups have no entry in common, so the outcomes of groups, such as "all dropped", are
-    independent draws. Groups of three are needed because two entries may together decide on a
+    independent draws. Groups of three are needed because two entries together may determine a
     third, which no pair shows.
     """
     flat = dropped.flatten()

@@ -37,7 +37,7 @@ def of_squares(counts: torch.Tensor, lengths: torch.Tensor, p: float) -> tuple[f
     """Return the improbability in nats of too large and of too small deviations of binomial counts.
 
     Line i has `lengths[i]` draws, and Z_i = (c_i - n_i p)^2 / (n_i p (1 - p)). E[exp(t Z_i)] is a
-    sum over the n_i + 1 values of c_i, so the bound of the sum of all Z_i is exact except for t.
+    sum over the n_i + 1 values of c_i, so only the best t is approximated, by the best of a few.
     """
     deviations = (counts - lengths * p) ** 2 / (lengths * p * (1 - p))
     total = float(deviations.sum())

@@ -305,7 +305,7 @@ def _changes_arguments(own: Call, asked: Call) -> bool:
 
 
 def _kind(form: str) -> _Kind | str:
-    """Returns the kind of a value from its form, or the form itself for other kinds."""
+    """Determines the kind of a value from its form; returns the form if it has no known kind."""
     short = _TENSOR.sub(lambda found: f"#{len(found[1].replace(',', ' ').split())}", form)
     short = short.replace(", None", "")
     match = _KINDS.match(short)

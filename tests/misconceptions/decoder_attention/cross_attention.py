@@ -535,7 +535,7 @@ class merged_without_transpose(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a layer that was built with a layer that is used: out_proj has no effect",
+    confuses="building a layer with using it: out_proj has no effect",
     hint="What happens after the heads are side by side?",
 )
 class out_proj_never_called(_Cross):

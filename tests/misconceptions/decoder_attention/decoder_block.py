@@ -537,7 +537,7 @@ class first_sum_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with both: both sums are normalized again",
+    confuses="pre-norm with pre-norm and post-norm together: both sums are normalized as well",
     hint="How often is each norm used in the docstring? What is added to what?",
 )
 class both_sums_normalised(_Block):

@@ -499,7 +499,7 @@ def multiplied_by_the_position_again(x, angles):
 
 @misconception(
     "rotary_angles",
-    confuses="a single position with a check that it does not need: an odd size is accepted for a "
+    confuses="a single position with a case that needs no check: an odd size is accepted for a "
     "single position",
     hint="Try one position and head_dim=3. What does your code check first?",
 )

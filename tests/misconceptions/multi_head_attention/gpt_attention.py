@@ -321,7 +321,7 @@ class softmax_over_queries(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="an argument that is taken with one that is used: attention weights are never dropped",
+    confuses="accepting an argument with using it: attention weights are never dropped",
     hint="In train mode with attn_pdrop 0.5 and resid_pdrop 0, do two calls give the same result?",
 )
 class attention_dropout_forgotten(_Layers):
@@ -331,7 +331,7 @@ class attention_dropout_forgotten(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="an argument that is taken with one that is used: outputs are never dropped",
+    confuses="accepting an argument with using it: outputs are never dropped",
     hint="In train mode with attn_pdrop 0 and resid_pdrop 0.5, do two calls give the same result?",
 )
 class residual_dropout_forgotten(_Layers):

@@ -352,7 +352,7 @@ class softmax_over_queries(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="an argument that is taken with one that is used: nothing is ever dropped",
+    confuses="accepting an argument with using it: nothing is ever dropped",
     hint="In train mode with dropout 0.5, do two calls give the same result?",
 )
 class dropout_forgotten(_Layers):
@@ -559,7 +559,7 @@ class bias_by_default(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="an argument that is taken with one that is used: there is never a bias",
+    confuses="accepting an argument with using it: there is never a bias",
     hint="Build it with qkv_bias=True and list its parameters.",
 )
 class bias_never(_Layers):

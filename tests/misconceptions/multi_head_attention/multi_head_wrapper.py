@@ -176,7 +176,7 @@ class output_size_shared(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="an argument that is taken with one that is used: qkv_bias has no effect",
+    confuses="accepting an argument with using it: qkv_bias has no effect",
     hint="Build it with qkv_bias=True. Is there a `heads.0.W_query.bias`?",
 )
 class bias_forgotten(nn.Module):
@@ -202,7 +202,7 @@ class bias_by_default(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="an argument that is taken with one that is used: nothing is ever dropped",
+    confuses="accepting an argument with using it: nothing is ever dropped",
     hint="In train mode with dropout 0.5, do two calls give the same result?",
 )
 class dropout_forgotten(nn.Module):

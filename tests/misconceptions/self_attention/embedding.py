@@ -405,7 +405,7 @@ def vocabulary_made_anew(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="the order of the sentence and the order of the ids: the ids are sorted",
-    hint="Could you read the sentence again from your result?",
+    hint="Could you recover the sentence from your result?",
 )
 def ids_sorted(sentence, vocabulary):
     return torch.tensor(sorted(vocabulary[word] for word in _split(sentence)))

@@ -549,7 +549,7 @@ def one_maximum_for_all(scores, dim=-1):
     "softmax",
     confuses="the maximum of the last dimension with that along `dim`: the maximum is that of the "
     "last dimension, not that along `dim`",
-    hint="Put rows of very different size into one matrix, and use `dim=0`.",
+    hint="Put a row of small scores and a row of very large ones into one matrix, and use `dim=0`.",
 )
 def maximum_of_the_last_dimension(scores, dim=-1):
     exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
