@@ -37,6 +37,8 @@ _TOO_LONG = (
 
 #: the number of submitted texts whose results are kept
 _MAX_TEXTS = 1000
+#: the number of tests whose results may have their largest size in a batch of the course's own code
+_MOST_TESTS = 4
 #: the beginning of a reply if the answer reads a name whose statement has failed
 _UNLOADED = b'{"U": ["unloaded", '
 
@@ -263,7 +265,8 @@ def ask_text(
     """
     answers = SubmittedExercise(exercise.name, ExerciseStatus.GRADED, f"{exercise.name}.py", text)
     given = parts_given(exercise.solution.read_text(encoding="utf-8"))
-    limits = assignment.limits
+    # a batch contains the calls of all tests, whose results may together be larger than a student's
+    limits = replace(assignment.limits, reply_bytes=_MOST_TESTS * assignment.limits.reply_bytes)
     worker = RemoteImplementation(
         lambda: fork_server.open(limits, len(exercise.questions)), answers, limits, 0, given=given
     )
