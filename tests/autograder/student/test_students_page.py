@@ -74,7 +74,7 @@ CLAIMS = {
     "Pictures have a transparent background": (
         "tests/autograder/attention/test_pictures.py::test_jupyter_puts_no_box_behind_a_picture"
     ),
-    "The last cell uses what you have built": (
+    "The last code cell uses what you have built": (
         "tests/autograder/authoring/test_notebooks.py::test_a_solved_notebook_passes_every_check"
     ),
     "which words of a line look at which others": (
