@@ -129,13 +129,19 @@ def retry(question: object) -> Any:
 
 
 def _from_answer(traceback: TracebackType | None) -> TracebackType | None:
-    """Returns the part of a traceback that begins outside this package, otherwise all of it."""
-    place = traceback
+    """Returns the part of a traceback between frames of this package, otherwise all of it.
+
+    This package also runs below an answer, because it watches the answer's operations.
+    """
+    places, place = [], traceback
     while place is not None:
         if not Path(place.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE):
-            return place
+            places.append(place)
         place = place.tb_next
-    return traceback
+    if not places:
+        return traceback
+    places[-1].tb_next = None
+    return places[0]
 
 
 def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[RecordedCall | None, AnswerContext]:

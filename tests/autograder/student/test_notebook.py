@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+import autograder.student
 from autograder.authoring.solution_parts import STUB
 from autograder.errors import UserError
 from autograder.student import Standing, check, hint, retry, trace
@@ -249,6 +250,16 @@ def test_a_repeated_call_that_fails_shows_the_students_lines_only(here: Path) ->
     files = [Path(str(entry.path)).name for entry in failure.traceback]
     assert files[-1] == "a_cell"
     assert files.count("notebook_tools.py") == 1 and "execution.py" not in files
+
+
+def test_a_repeated_call_hides_the_package_below_the_answer(here: Path) -> None:
+    namespace: dict[str, Any] = {"retry": retry}
+    watching = str(Path(autograder.student.__file__).parents[1] / "worker" / "devices.py")
+    exec(compile("def watched(x):\n    raise ValueError('moved')", watching, "exec"), namespace)
+    exec(compile("def half(x):\n    return watched(x)", "a_cell", "exec"), namespace)
+    with pytest.raises(ValueError, match="moved") as failure:
+        exec(compile('retry("half")', "another_cell", "exec"), namespace)
+    assert Path(str(failure.traceback[-1].path)).name == "a_cell"
 
 
 def test_long_names_break_on_a_narrow_page() -> None:
