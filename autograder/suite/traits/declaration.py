@@ -46,6 +46,8 @@ _USUAL: Mapping[str, int] = {"B": 2, "H": 3, "T": 5, "S": 7, "d": 4}
 _OTHERS = (6, 9, 8, 10, 11)
 #: letters that count samples and heads
 COUNTS = ("B", "H", "G", "R")
+#: the most heads that questions promise, in groups or alone
+MOST_HEADS = 16
 #: a tensor has at most this many numbers, unless its longest side alone has more
 _MOST_NUMBERS = 1 << 17
 #: makes a layer's weight from its name and shape
@@ -171,10 +173,11 @@ class Traits:
         usual = self.usual()
         *others, last = self.call_letters() or [""]
         pairs = [{x: usual.letters[last], last: usual.letters[x]} for x in others]
-        return [usual.but(pair) for pair in pairs if self._allows(pair)]
+        return [sizes for sizes in map(usual.but, pairs) if self._allows(sizes.letters)]
 
     def _allows(self, sizes: Mapping[str, int]) -> bool:
-        return all(
+        heads = math.prod(size for x, size in sizes.items() if x in COUNTS and x != "B")
+        return heads <= MOST_HEADS and all(
             self.smallest.get(x, 1) <= size <= self.largest.get(x, size)
             for x, size in sizes.items()
         )

@@ -24,13 +24,13 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from ..arguments import Draw
-from .declaration import COUNTS, Root, Traits, shorter, thin
+from .declaration import COUNTS, MOST_HEADS, Root, Traits, shorter, thin
 from .inputs import LEADING, Sizes, Tensor
 
 #: the largest value of a letter unless a declaration says otherwise: every question promises this.
 #: The other letters are lengths of vectors, see `_VECTORS`
 _LARGEST: Mapping[str, int] = {
-    **{"B": 64, "H": 16, "G": 16, "R": 16},
+    **{"B": 64, "H": MOST_HEADS, "G": MOST_HEADS, "R": MOST_HEADS},
     **{"T": 128, "S": 128, "P": 120, "w": 130, "n": 130},
 }
 #: the lengths of long vectors, drawn from a range because no length is promised; and the length
