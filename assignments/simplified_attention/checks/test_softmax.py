@@ -25,6 +25,11 @@ COLUMNS = torch.tensor([[0.25, 0.75, 0.8], [0.75, 0.25, 0.2]])
 RULES = rules_of(__file__)
 
 
+def _numbers(tensor: torch.Tensor) -> str:
+    """Returns the numbers of a tensor in one row, with four digits each."""
+    return ", ".join(f"{number:.4g}" for number in tensor.flatten().tolist())
+
+
 @pytest.mark.question("normalize_by_sum", points=0)
 def test_shares_of_two_rows_by_hand(expect: Expect) -> None:
     expect.value(
@@ -53,7 +58,7 @@ def test_shares_of_a_batch(expect: Expect) -> None:
     sums = got.sum(-1) if isinstance(got, torch.Tensor) and got.shape == scores.shape else None
     expect.that(
         sums is not None and bool(torch.allclose(sums, torch.ones(2, 2))),
-        got=f"row sums {sums.tolist()}"
+        got=f"row sums {_numbers(sums)}"
         if sums is not None
         else "a different shape from the scores",
         expected="four rows that sum to one each",
@@ -94,7 +99,7 @@ def test_negative_scores_get_positive_weights(expect: Expect) -> None:
     )
     expect.that(
         bool(torch.allclose(got.sum(-1), torch.ones(1, 2))),
-        got=f"row sums {got.sum(-1).tolist()}",
+        got=f"row sums {_numbers(got.sum(-1))}",
         expected="1 for each of the two rows",
         likely="the denominator belongs to one row only",
     )
