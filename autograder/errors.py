@@ -40,11 +40,11 @@ class AutograderError(Exception):
 
 
 class UserError(AutograderError):
-    """An error that the user must correct; the message says how."""
+    """Raised for an error that the user must correct; the message says how."""
 
 
 class ContentError(UserError):
-    """A file of the course is wrong."""
+    """Raised if a file of the course is wrong."""
 
     def __init__(self, path: Path, line: int | None, problem: str, fix: str) -> None:
         where = f"{path}:{line}" if line is not None else str(path)
@@ -53,27 +53,27 @@ class ContentError(UserError):
 
 
 class SubmissionError(UserError):
-    """A submitted file that can't be read; the message says what to submit instead."""
+    """Raised if a submitted file can't be read; the message says what to submit instead."""
 
 
 class IsolationUnavailable(UserError):
-    """This machine supports no isolation tier, or not the requested one."""
+    """Raised if this machine supports no isolation tier, or not the requested one."""
 
 
 class GraderError(AutograderError):
-    """The grader's own fault, never the student's."""
+    """Raised for a fault of the grader itself, never for a student's."""
 
 
 class SandboxError(GraderError):
-    """The sandbox could not be started, or its fork server has ended."""
+    """Raised if the sandbox can't be started, or its fork server has ended."""
 
 
 class SandboxKilled(SandboxError):
-    """The fork server or a worker was killed from outside while it started."""
+    """Raised if the fork server or a worker was killed from outside while it started."""
 
 
 class AnswerFault(AutograderError):
-    """A student's code failed while a test was calling it; `verdict` says how.
+    """Raised if a student's code fails while a test is calling it; `verdict` says how.
 
     Failures with the same `cause` are reported in one message.
     """
@@ -83,19 +83,19 @@ class AnswerFault(AutograderError):
 
 
 class AnswerMissing(AnswerFault):
-    """The submission does not define the name of the question."""
+    """Raised if the submission does not define the name of the question."""
 
     verdict = Verdict.MISSING
 
 
 class AnswerNotImplemented(AnswerFault):
-    """The answer is still a stub."""
+    """Raised if the answer is still a stub."""
 
     verdict = Verdict.NOT_IMPLEMENTED
 
 
 class AnswerRaised(AnswerFault):
-    """The answer raised an exception; `type_name` is its class name in the student's process."""
+    """Raised if the answer raises an error; `type_name` is its class in the student's process."""
 
     def __init__(self, message: str, type_name: str = "", bases: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -104,36 +104,36 @@ class AnswerRaised(AnswerFault):
 
 
 class AnswerTimeout(AnswerFault):
-    """The answer used up the question's wall or CPU time."""
+    """Raised if the answer uses up the question's wall or CPU time."""
 
     verdict = Verdict.TIMEOUT
 
 
 class AnswerMemory(AnswerFault):
-    """An allocation failed at the memory limit."""
+    """Raised if an allocation fails at the memory limit."""
 
     verdict = Verdict.MEMORY
 
 
 class AnswerCrashed(AnswerFault):
-    """The student's process ended."""
+    """Raised if the student's process ends."""
 
     verdict = Verdict.CRASHED
 
 
 class AnswerOutputLimit(AnswerFault):
-    """The answer printed more than the limit allows."""
+    """Raised if the answer prints more than the limit allows."""
 
     verdict = Verdict.OUTPUT_LIMIT
 
 
 class AnswerForbidden(AnswerFault):
-    """The answer uses a call that the question does not allow."""
+    """Raised if the answer uses a call that the question does not allow."""
 
     verdict = Verdict.FORBIDDEN
 
 
 class AnswerProtocol(AnswerFault):
-    """The reply is not an answer: too large, malformed, or of a type that can't be sent."""
+    """Raised for a reply that is too large, malformed, or of a type that can't be sent."""
 
     verdict = Verdict.PROTOCOL

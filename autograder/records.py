@@ -135,7 +135,6 @@ class SubmissionResult:
 
     @property
     def key(self) -> Key:
-        """The student and the assignment."""
         return self.student, self.assignment
 
     def questions(self) -> Iterator[tuple[ExerciseResult, QuestionResult]]:

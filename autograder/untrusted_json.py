@@ -1,4 +1,4 @@
-"""Reads JSON that a student, a platform or another machine has written; nothing else reads it.
+"""Reads JSON that a student, a platform or another machine has written; no other module does this.
 
 Any fault of the text raises `ValueError`. The limit of nesting is always the same; Python's own
 limit depends on Python's version and on the depth of the call stack.

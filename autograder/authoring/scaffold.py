@@ -43,7 +43,7 @@ _NOTHING = {".git", ".venv", ".gitignore", ".gitattributes", "README.md", "LICEN
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """The files that `new` wrote for the exercise and, if it made one, for the course."""
+    """The files that `new` wrote for the exercise, and for the course if that is new."""
 
     root: Path
     repository: tuple[Path, ...]

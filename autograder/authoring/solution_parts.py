@@ -46,10 +46,12 @@ def _places(
         raises = "\n".join(f"    {promise.error}: {promise.when}." for promise in promises)
         blocks = [f"Raises:\n{raises}"] * bool(promises) + ([calls.words] if calls else [])
         if blocks:
-            yield _docstring(path, _speaking(node, method or "__init__")), blocks
+            yield _docstring(path, _documented(node, method or "__init__")), blocks
 
 
-def _speaking(node: ast.FunctionDef | ast.ClassDef, method: str) -> ast.FunctionDef | ast.ClassDef:
+def _documented(
+    node: ast.FunctionDef | ast.ClassDef, method: str
+) -> ast.FunctionDef | ast.ClassDef:
     """Returns the method whose docstring gets a rule, otherwise the function or class."""
     methods = (item for item in node.body if isinstance(item, ast.FunctionDef))
     return next((item for item in methods if item.name == method), node)

@@ -23,7 +23,7 @@ from .solution_parts import ModuleParts
 SETUP = "setup"
 #: the id of the cell that shows the notebook's place in the course
 WAY = "way"
-#: the id of the cell that finds our package if it is not installed
+#: the id of the cell that finds this package if it is not installed
 BRING_CHECKS = "bring_checks"
 _IMPORT_CHECK = """\
 try:
@@ -129,7 +129,7 @@ def _read(exercise: Exercise, text: str) -> list[Cell]:
 
 
 def bring_source(assignment: str) -> str:
-    """Returns the code of the cell that finds our package if it is not installed."""
+    """Returns the code of the cell that finds this package if it is not installed."""
     template = resources.files(__package__).joinpath("templates", f"{BRING_CHECKS}.py")
     source = Template(template.read_text(encoding="utf-8")).substitute(assignment=assignment)
     return source.rstrip("\n")
@@ -146,7 +146,7 @@ def _bring_cell(assignment: str) -> Cell:
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
-    """Makes the cell of imports, in which `check` is imported before our other modules."""
+    """Makes the cell of imports, in which `check` is imported before this package's other names."""
     lines = parts.given.splitlines()
     tree = ast.parse(parts.given)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -190,7 +190,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
             f"it belongs in {exercise.solution}",
         )
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
-    # in a cell that imports one of our modules, a NameError shows the same advice
+    # in a cell that imports a module of this package, a NameError shows the same advice
     says = cell["cell_type"] == "code" and "from autograder." not in source
     if _HIDDEN in kept.get("tags", ()):
         kept |= _FOLDED_CELL
@@ -264,7 +264,7 @@ def _check_complete(exercise: Exercise, answered: set[str]) -> None:
 
 
 def line_of(text: str, part: str) -> int | None:
-    """Returns the number of the last line with `part`: if there are two, the last is too many."""
+    """Returns the number of the last line with `part`; of two such lines, the last is too many."""
     found = [number for number, line in enumerate(text.splitlines(), 1) if part in line]
     return found[-1] if found else None
 

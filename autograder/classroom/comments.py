@@ -33,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, and the names in it that the bank has, and those it lacks."""
+    """A comment as students read it, with the names in it that the bank contains or lacks."""
 
     text: str
     used: tuple[str, ...] = ()

@@ -44,7 +44,6 @@ def read_marks(class_folder: Path) -> tuple[Mark, ...]:
 
 
 def keep_mark(class_folder: Path, mark: Mark) -> None:
-    """Appends an entry to the history."""
     change_table(class_folder / MARKED_FILE, _COLUMNS, lambda rows: [*rows, asdict(mark)])
 
 

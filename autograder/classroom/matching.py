@@ -43,7 +43,7 @@ class Identity:
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """Returns a name such as `Lovelace, Ada` in both orders, also as in Moodle's file names."""
+    """Returns the forms of a name such as `Lovelace, Ada`, including those in Moodle's files."""
     last, comma, first = (part.strip() for part in name.partition(","))
     whole = (name, f"{first} {last}") if comma else (name,)
     return tuple(dict.fromkeys((*whole, *(_NOT_IN_FILES.sub("", form) for form in whole))))

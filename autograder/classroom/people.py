@@ -66,7 +66,6 @@ class Person:
 
     @property
     def sections(self) -> tuple[str, ...]:
-        """All sections and groups of this person."""
         return tuple(
             part
             for text in (self.section, self.group)
@@ -101,7 +100,7 @@ class Roster:
 
     @property
     def logins(self) -> Mapping[str, str]:
-        """The logins of a code classroom, in lower case, with the student of each."""
+        """Maps logins of a code classroom, in lower case, to students."""
         return {p.git_login.casefold(): p.student for p in self.people if p.git_login}
 
     def namesake(self, student: str) -> Person | None:
@@ -343,7 +342,7 @@ class _Merge:
 
 
 def _may_be_one(one: Person, other: Person) -> bool:
-    """Returns False if two people have different addresses."""
+    """Returns whether two people have the same address, or one of them has none."""
     return not (one.email and other.email) or normal(one.email) == normal(other.email)
 
 

@@ -45,7 +45,6 @@ def read_requests(class_folder: Path) -> tuple[Request, ...]:
 
 
 def requests_by_key(requests: Iterable[Request]) -> Mapping[Key, tuple[Request, ...]]:
-    """Groups requests by student and assignment."""
     found: dict[Key, tuple[Request, ...]] = {}
     for one in requests:
         found[one.key] = (*found.get(one.key, ()), one)

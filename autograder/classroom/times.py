@@ -127,7 +127,7 @@ def arrival(folder: Path) -> SubmissionTime:
 
 
 def _in_order(dotted: re.Match[str]) -> str:
-    """Returns a date with dots as year, month, day."""
+    """Converts a date with dots to the order year, month, day."""
     day, month, hour = (int(dotted[part]) for part in ("day", "month", "hour"))
     clock = f"{hour:02}:{dotted['minute']}:{dotted['second'] or '00'}"
     return f"{dotted['year']}-{month:02}-{day:02} {clock}{dotted['rest'] or ''}"

@@ -27,7 +27,7 @@ def in_english(
 
 
 def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, str]:
-    """Returns the English name of each column that we use, or {} for other kinds of tables.
+    """Returns the English name of each column that is used, or {} for other kinds of tables.
 
     The first columns are a word with a number (`Participant 17`) and the name. The maximum, the
     same number for all, is between the grade and a column that says whether the grade can be

@@ -136,7 +136,6 @@ def _undo(submitted: Path, sources: Sequence[Path], as_json: bool) -> int:
 
 
 def collected_document(report: CollectReport) -> dict[str, object]:
-    """Returns the outcome of a collection as a document for JSON."""
     return {
         "collected": [
             {

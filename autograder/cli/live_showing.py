@@ -116,7 +116,6 @@ def _print_end(is_done: bool, dry_run: bool) -> None:
 
 
 def pull_document(report: PullReport) -> dict[str, object]:
-    """Returns the outcome of a pull as a document for JSON."""
     plan = report.plan
     return {
         "platform": plan.platform,
@@ -156,7 +155,6 @@ def pull_document(report: PullReport) -> dict[str, object]:
 
 
 def push_document(report: PushReport) -> dict[str, object]:
-    """Returns the outcome of a push as a document for JSON."""
     plan = report.plan
     return {
         "platform": plan.platform,

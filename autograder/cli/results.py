@@ -158,7 +158,6 @@ class _Format(click.ParamType[str]):
     name = "format"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Returns the names of all formats for the usage line."""
         from ..exports import export_formats
 
         return f"{{{'|'.join(export_formats())}}}"

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 
 
 def begin_loading() -> None:
-    """Switches garbage collection off."""
     gc.disable()
 
 

@@ -23,7 +23,7 @@ KEYS = "h hint   n next   l list   q quit"
 
 
 class _Quit(Exception):
-    """Raised when the key q is pressed."""
+    pass
 
 
 class Watch:

@@ -190,7 +190,7 @@ def answers_of(
 def _kept(
     clone: Clone, others: Sequence[tuple[str, ...]], is_packed: bool
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields files with other names, each name once; with `is_packed`, archives stay packed."""
+    """Yields the files that answer no exercise, one of each name; archives may stay packed."""
     names: set[str] = set()
     for own in others:
         if own[-1].casefold() not in names:

@@ -195,7 +195,7 @@ class _Collection:
             )
 
     def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:
-        """Returns a file's place, or why it is unknown; a group's file belongs to all members."""
+        """Returns a file's owners, or why they are unknown; all members own a group's file."""
         place = layout.place(entry.path, entry.is_archive)
         if isinstance(place, str) or self._owners:
             return place
@@ -212,7 +212,7 @@ class _Collection:
         return self._sorting.notes_on_other_assignments()
 
     def place(self, notes: Sequence[str]) -> CollectReport:
-        """Puts every pile in its place, and returns the report; raises `OSError` if that fails."""
+        """Moves gathered submissions to their places; returns the report, or raises `OSError`."""
         places, roster, times = (
             SubmittedFolder(self._submitted, self._ends),
             self._roster,

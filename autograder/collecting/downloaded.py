@@ -63,7 +63,7 @@ class RefusedFile:
 
 @dataclass(slots=True)
 class ReadingAllowance:
-    """The files and bytes that may still be read from one submission: a limit for zip bombs."""
+    """The files and bytes that may still be read from one submission; limits zip bombs."""
 
     files: int = MAX_FILES
     size: int = MAX_BYTES

@@ -31,7 +31,7 @@ class OwnedFile:
 
 
 class CourseNames:
-    """The course's names: exercises and the assignments they belong to."""
+    """The names of the course's exercises, and of the assignments that contain them."""
 
     def __init__(self, exercises: Mapping[str, Sequence[str]], assignment: str | None) -> None:
         self.assignments = tuple(exercises)
@@ -51,7 +51,6 @@ class CourseNames:
         )
 
     def is_exercise(self, file: str) -> bool:
-        """Returns whether a file is named after an exercise of the course."""
         return is_answer(file, self._of_exercise)
 
     def standard(self, file: str) -> tuple[str, int]:
@@ -59,7 +58,6 @@ class CourseNames:
         return standard_name(file, self._of_exercise)
 
     def exercises_of(self, assignment: str) -> tuple[str, ...]:
-        """Returns the names of an assignment's exercises."""
         return tuple(name for name, own in self._of_exercise.items() if assignment in own)
 
     def fits(self, file: str) -> Sequence[str]:
@@ -120,7 +118,7 @@ class DownloadLayout:
         _must_name_people(tops, source, has_metadata=bool(metadata))
 
     def place(self, path: Sequence[str], is_archive: bool) -> OwnedFile | str:
-        """Returns the place of the file at `path`, or why its owner is unknown."""
+        """Returns the owners and assignment of the file at `path`, or why they are unknown."""
         if self._owners:
             owned, inner = self._owners.get(path[0], ()), tuple(path[1:])
             return OwnedFile(owned, None, inner) if owned and inner else NOBODY
@@ -144,7 +142,7 @@ class DownloadLayout:
         return self._plain(parts, raw, is_archive)
 
     def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> OwnedFile | str:
-        """Returns the place that a path such as `student/assignment/...` or a zip's name states."""
+        """Finds the owner in a path such as `student/assignment/...`, or in the name of a zip."""
         assignment = self._names.folder(parts[0])
         if assignment is not None:
             del parts[0], raw[0]

@@ -83,7 +83,6 @@ class CollectedSubmission:
 
     @property
     def is_older(self) -> bool:
-        """True if an existing submission has a later time, and stays."""
         return self.outcome is Outcome.OLDER
 
 
@@ -102,7 +101,6 @@ class SubmittedFolder:
 
     @property
     def students(self) -> tuple[str, ...]:
-        """The names of students' folders."""
         return tuple(self._there.values())
 
     @property
@@ -122,7 +120,7 @@ class SubmittedFolder:
         return None
 
     def put(self, pile: Pile, time: datetime | None) -> CollectedSubmission:
-        """Moves a pile to its place, and returns the outcome; raises `OSError` if that fails."""
+        """Moves a gathered submission to its place; returns the outcome, or raises `OSError`."""
         key = for_file_name(pile.student), pile.assignment
         target = self._submitted / key[0] / key[1]
         if time is not None:
@@ -131,7 +129,7 @@ class SubmittedFolder:
         if known.placed and not target.exists():
             target = self._moved_by_hand(known) or target
         upload, there = digest_of(pile.folder), digest_of(target)
-        if pile.has_request and upload == there:  # a request for a second look makes nobody late
+        if pile.has_request and upload == there:  # a request does not make a submission late
             time = _stamped(target) or time
         made = _Placement(pile, time, target)
         if upload == there and target.parent.name == key[0]:
@@ -175,7 +173,7 @@ class SubmittedFolder:
         return None
 
     def _replace(self, made: _Placement, key: Key, digest: str) -> CollectedSubmission:
-        """Puts a pile into `submitted/`; moves the existing submission to the earlier ones."""
+        """Moves a new submission to `submitted/`, and the existing one to the earlier ones."""
         target, earlier = made.target, None
         lacks: tuple[str, ...] = ()
         if target.exists():
@@ -190,7 +188,7 @@ class SubmittedFolder:
         return made.collected(Outcome.NEW, target, earlier=earlier, lacks=lacks)
 
     def _keep(self, pile: Pile, key: Key, where: str, digest: str) -> Path:
-        """Keeps a pile next to `submitted/`; equal piles are kept once."""
+        """Keeps a submission next to `submitted/`; equal submissions are kept once."""
         folder = self._class_folder / where / key[0] / key[1]
         for kept in sorted(folder.glob("*")):
             if digest_of(kept) == digest:
@@ -269,7 +267,7 @@ def _stamp(folder: Path, time: datetime) -> None:
 
 
 def _time_of(folder: Path) -> str:
-    """Returns a submission's time of arrival, or the date of its folder, as part of a file name."""
+    """Returns a submission's time of arrival, or its folder's date, as text for a file name."""
     moment = _stamped(folder) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
     return _time_text(moment)
 

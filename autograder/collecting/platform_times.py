@@ -120,7 +120,7 @@ def _keys(owner: Owner) -> list[str]:
 
 
 def read_times(path: Path, zone: tzinfo | None) -> Times:
-    """Returns the times of a table; `zone` is the zone of times that name none.
+    """Returns the times of a table; `zone` is the zone of times that do not state one.
 
     A time that can't be read is unknown, and a note reports it. Raises `UserError` for a table
     without people or times, or with times that need a zone if none is given.

@@ -30,7 +30,8 @@ _NO_TIME = "no time with a known zone: the time of submission is unknown"
 _ANSWERS = (".py", ".ipynb", ".zip")
 #: the maximum number of lines about one person's files; the others are only counted
 _LINES = 20
-#: this many rivals for one file are different students, not versions of one student's work
+#: if at least this many files claim one place, they are from different students, and are not
+#: versions of one student's work
 _MANY = 3
 
 Rank = tuple[int, int, int]
@@ -65,7 +66,6 @@ class Pile:
 
     @property
     def files(self) -> list[str]:
-        """The names of the files that count."""
         return sorted(claim.file for claim in self.claims.values() if not claim.is_refused)
 
 
@@ -150,7 +150,7 @@ class Sorting:
                 self.refuse(path, "an archive without a file in it", owner)
 
     def take_others(self) -> None:
-        """Takes typed texts and damaged archives of students who have no other file.
+        """Adds typed texts and damaged archives of students who have no other file.
 
         They get no points until a person looks at them, and never replace an existing submission.
         """
@@ -222,7 +222,8 @@ class Sorting:
     def notes_on_other_assignments(self) -> tuple[str, ...]:
         """Returns notes on files of assignments other than the one that the user named.
 
-        Raises `UserError` if most files belong to another assignment: the download is then of that.
+        Raises `UserError` if most files belong to another assignment, because the user then named
+        the wrong one.
         """
         notes = []
         for (named, other), keys in sorted(self._strays.items()):
@@ -279,7 +280,7 @@ class Sorting:
         self._rivals[owner.key, claim.file] |= {known.path, claim.path}
 
     def merged_students(self) -> tuple[str, ...]:
-        """Returns paths of apparently different students on one pile, or () if there are none."""
+        """Returns the paths of apparently different students' files in one submission, or ()."""
         keys = {pile.owner.key for pile in self._piles.values()}
         for rivals in self._rivals.values():
             if len(keys) == 1 and len(rivals) >= _MANY:

@@ -20,7 +20,7 @@ from .platforms import CANVAS, CLASSROOM, GRADESCOPE, MOODLE, Owner
 
 
 class Students:
-    """Finds the names for the owners of one collection. Students who have a folder keep it.
+    """Finds the students' names for the owners of files. Students who have a folder keep it.
 
     They keep it even under a new name, if the platform's number proves that it is the same person,
     because people marry, and misspelled names are corrected.
@@ -138,7 +138,7 @@ class Students:
         return is_there and (origin is None or origin.entry not in self._entries[owner.key])
 
     def _platforms(self, owner: Owner, assignment: str) -> str:
-        """Returns the platform's name for an owner, with its number if others have that name.
+        """Returns the platform's name for an owner, with a number if others have the same name.
 
         Students who had the name without a number in an earlier collection keep it.
         """

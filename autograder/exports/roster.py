@@ -44,8 +44,6 @@ _IDENTIFIERS = (
 
 
 class Platform(enum.StrEnum):
-    """The platform that exported a roster."""
-
     CANVAS = "Canvas"
     MOODLE = "Moodle"
 
@@ -54,7 +52,7 @@ class Platform(enum.StrEnum):
 class Roster:
     """A platform's table: its columns, the rows of people, and the other rows.
 
-    `headings` maps our names of the columns to the platform's headings in its own language.
+    `headings` maps the columns' English names to the headings in the file's language.
     """
 
     path: Path
@@ -79,8 +77,8 @@ class Matching:
 
     A person whose name differs on two platforms has several folders, each with different
     assignments; `works` has the assignments of each student. `left_over` are students without a
-    row, `doubts` say why, and `in_doubt` are the rows that may be theirs. `waiting` are the rows of
-    people whom the class knows and who have no result.
+    row, `doubts` are the reasons, and `in_doubt` are the rows that may be theirs. `waiting` are the
+    rows of people whom the class knows and who have no result.
     """
 
     students_of: Mapping[int, Sequence[str]]

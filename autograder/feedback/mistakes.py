@@ -42,7 +42,6 @@ class SharedMistake:
 
     @property
     def count(self) -> int:
-        """The number of students who share the mistake."""
         return len(self.students)
 
 
@@ -72,7 +71,6 @@ class SharedMistakes:
         self._asked = Counter[tuple[str, str, str]]()
 
     def add(self, student: str, result: SubmissionResult) -> None:
-        """Adds one graded result."""
         for exercise, question in result.questions():
             place = (result.assignment, exercise.exercise, question.question)
             self._asked[place] += 1

@@ -1,4 +1,4 @@
-"""Renders templates as self-contained pages: values are escaped, and only our own scripts run."""
+"""Renders templates as self-contained pages: values are escaped, and only their own scripts run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Markup(str):
 
 
 def _escaped(value: Any) -> Any:
-    """Escapes a string for a page; returns other values, and our own markup, unchanged."""
+    """Escapes a string for a page; returns other values, and existing markup, unchanged."""
     is_text = isinstance(value, str) and not hasattr(value, "__html__")
     return _Markup(for_html(value)) if is_text else value
 

@@ -93,7 +93,6 @@ class ClassFingerprints:
         self._values = array("Q")
 
     def add(self, student: str, prints: Fingerprints) -> None:
-        """Adds the code of a student."""
         self.students.append(student)
         self._values.extend(prints.lines)
         self._ends.append(len(self._values))

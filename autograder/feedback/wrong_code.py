@@ -47,7 +47,7 @@ def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes
 def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
     """Returns the files to read: first those with mistakes that still lack excerpts, then others.
 
-    Leaves out those of the others that would exceed the number of files that are read.
+    Of the others, leaves out files beyond the maximum number.
     """
     seen: Counter[GroupKey] = Counter()
     first: list[_File] = []

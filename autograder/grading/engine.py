@@ -66,13 +66,13 @@ class Scope:
 
     @classmethod
     def of(cls, engine: Engine, assignments: Iterable[Assignment]) -> Scope:
-        """Returns the scope of these assignments, each with all or some of its exercises."""
+        """Creates the scope of these assignments, and computes the digests of their suites."""
         by_name = {assignment.name: assignment for assignment in assignments}
         digests = {name: engine.suite_digest(one) for name, one in by_name.items()}
         return cls(engine, by_name, digests)
 
     def submission_digest(self, task: Task) -> str:
-        """Returns the digest of a submission; "" if it can't be read, which grading reports."""
+        """Returns the digest of a submission, or "" if it can't be read (grading reports why)."""
         try:
             return self.engine.submission_digest(*task)
         except (OSError, SubmissionError):

@@ -1,4 +1,4 @@
-"""Judges all questions of an exercise, then again those that depend on a wrong answer."""
+"""Judges all questions of an exercise, then repeats those that depend on a wrong answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TOO_LONG = (
 
 #: the number of submitted texts whose results are kept
 _MAX_TEXTS = 1000
-#: the number of tests whose results may have their largest size in a batch of the course's own code
+#: a batch of the course's own code may be as large as the largest results of this many tests
 _MOST_TESTS = 4
 #: the beginning of a reply if the answer reads a name whose statement has failed
 _UNLOADED = b'{"U": ["unloaded", '
@@ -58,7 +58,7 @@ class ExerciseGrader:
         self._given: dict[Path, tuple[str, ...]] = {}
 
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
-        """Makes the plans of exercises before processes are forked, which then share the plans."""
+        """Makes the plans of exercises, which processes that are forked later share."""
         for exercise in exercises:
             self._fork_server.hold(self._plans.of(exercise.hidden_suite, seed).batch)
 
@@ -203,7 +203,7 @@ class _JudgedText:
 
 
 def _digest_of(answers: SubmittedExercise) -> bytes:
-    """Returns a digest of everything in an exercise that its results depend on."""
+    """Returns a digest of everything in a submitted exercise that affects its results."""
     parts = (answers.file, answers.text, answers.questions)
     texts = repr((parts, sorted(answers.broken.items()), sorted(answers.hints.items())))
     return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -226,7 +226,6 @@ class _Task:
     replies: list[int] | None = field(default_factory=list)
 
     def add(self, replies: int | None) -> None:
-        """Adds the hash of a worker's replies, or None if the replies are unusual."""
         if replies is None:
             self.replies = None
         elif self.replies is not None:
@@ -279,7 +278,6 @@ def ask_text(
 
 
 def _about_lending(question: str, names: Sequence[str]) -> str:
-    """Returns a note on why a question has points although it calls a wrong answer."""
     return (
         f"{question} uses {', '.join(names)} (not right yet); it was judged with right code "
         "instead, so that each mistake costs only its own question"
@@ -287,7 +285,6 @@ def _about_lending(question: str, names: Sequence[str]) -> str:
 
 
 def _about_evasions(questions: Sequence[str], ways: Sequence[str]) -> str:
-    """Returns a note on why a person should look at code that may evade a rule."""
     return (
         f"{LOOK}{', '.join(questions)}: some calls are not allowed there, and the code contains "
         f"{', '.join(ways)}, which can hide a call"

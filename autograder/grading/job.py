@@ -89,7 +89,7 @@ class JobTimeout:
         self._note()
 
     def _is_in_time_for_a_table(self, now: float) -> bool:
-        """Returns whether a table is being made in time; extends the limits while it is made."""
+        """Returns whether the job makes a table within its time limit; extends the other limits."""
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
             return False
@@ -104,7 +104,7 @@ class JobTimeout:
 
 
 def whole_seconds(assignment: Assignment) -> float:
-    """Returns the time limit of a submission in seconds: twice that of all its questions."""
+    """Returns a submission's time limit in seconds: twice its questions' limits and a minute."""
     questions = sum(len(exercise.questions) for exercise in assignment.exercises)
     return 2 * questions * assignment.limits.wall_seconds + _MORE_SECONDS
 
@@ -156,7 +156,7 @@ class JobTask:
 
 
 class SandboxFailure(str):
-    """The reply of a job when the sandbox has failed."""
+    """The reply of a job if the sandbox has failed: the reason."""
 
 
 @dataclass(slots=True)
@@ -175,7 +175,7 @@ class Job:
 
     @classmethod
     def start(cls, grader: Grader, prepared: frozenset[str], others: Sequence[Job]) -> Job:
-        """Forks a job, which closes the pipes of the `others` that already run."""
+        """Forks a job; the new process closes its copies of the other jobs' pipes."""
         near, far = _fork.Pipe()
         watch = Watch()
         args = (grader, far, [near, *(job.pipe for job in others)], watch)
@@ -193,7 +193,6 @@ class Job:
             self.pipe.send((task.submission, task.assignment, task.ends.left_out))
 
     def stop(self) -> None:
-        """Ends the job at once."""
         self.pipe.close()
         self.process.kill()
         self.process.join()

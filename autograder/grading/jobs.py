@@ -21,10 +21,10 @@ from .sources import Source
 from .watch import Costs, Stage, Watch, total_costs
 
 _TRIES = 2
-#: how many fork servers a submission may lose before it is given up; each is replaced
+#: the number of fork servers that may be lost during a submission before it is given up
 _LOSSES = 5
 
-#: returns the result of a submission that is given up for a reason
+#: creates the result of a submission that could not be graded, from the reason
 Failed = Callable[[Submission, str], SubmissionResult]
 
 
@@ -44,7 +44,6 @@ class Jobs:
     weaker: Callable[[Tier, Sequence[str]], None] = lambda tier, why: None
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
-        """See `engine.Backend`."""
         Watch.require()
         assignments = list(scope.assignments.values())
         workers = source.workers()
@@ -96,7 +95,6 @@ class _Queue:
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether there will be no more submissions."""
         return not self._again and self.source.has_ended
 
 

@@ -38,11 +38,9 @@ class OneQuestionGrader:
 
     @property
     def fork_server(self) -> ForkServer:
-        """The fork server that provides workers."""
         return self.inner.fork_server
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Prepares the grading of the question's exercise, for all jobs that are forked later."""
         self.inner.prepare([self._narrowed(assignment) for assignment in assignments])
 
     def grade(

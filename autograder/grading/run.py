@@ -22,19 +22,19 @@ from .watch import Costs, Stage, total_costs
 
 @dataclass(slots=True)
 class Ledger:
-    """Numbers attempts, counts results, and keeps them in a file if there is one."""
+    """Numbers attempts, counts results, and keeps them in a file if one is given."""
 
     file: ResultsFile | None
     tell: OnResult
     history: History
     graded: int = 0
     failed: int = 0
-    #: the isolation of the last result
+    #: the isolation tier of the last result
     tier: Tier | None = None
 
     @classmethod
     def of(cls, file: ResultsFile | None, tell: OnResult) -> Ledger:
-        """Returns a ledger that has read the lines of the file."""
+        """Creates a ledger from the lines of the file."""
         return cls(file, tell, file.history() if file else History())
 
     def is_graded(self, scope: Scope, task: Task) -> bool:
@@ -55,7 +55,7 @@ class Ledger:
         return replace(submission, attempt=attempt), assignment
 
     def keep(self, result: SubmissionResult) -> None:
-        """Appends the line of a result, and then reports the result."""
+        """Writes a result to the file, counts it, and reports it."""
         if self.file:
             self.file.append(result)
             self.history.add(graded_key(result), result.status)
@@ -85,7 +85,6 @@ class RunReport:
 
     @property
     def keys(self) -> set[Key]:
-        """The student and the assignment of each submission that was found."""
         return {
             (submission.student, submission.assignment) for submission in self.found.submissions
         }
@@ -187,7 +186,7 @@ class _Run:
     stopped: dict[str, ContentError] = field(default_factory=dict)
 
     def grade(self, engine: Engine, submissions: Sequence[Submission]) -> None:
-        """Grades submissions with one engine, unless they are skipped or can't be graded."""
+        """Grades submissions with one engine, except those that are skipped or can't be graded."""
         while True:
             left = [s for s in submissions if s.assignment not in self.stopped]
             names = sorted({submission.assignment for submission in left})

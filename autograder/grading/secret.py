@@ -1,4 +1,4 @@
-"""Computes digests of assignments and keeps the secret of a class; inputs are drawn from both.
+"""Computes digests of assignments and keeps a class's secret; tests' inputs depend on both.
 
 A suite alone does not reveal its inputs. Nothing here loads torch or starts a sandbox.
 """
@@ -30,8 +30,8 @@ JUDGING = 3
 def asked_digest(assignment: Assignment) -> str:
     """Returns a digest of the questions: hidden suites, rules, solutions, parts and limits.
 
-    Inputs are drawn from it, so it must not depend on anything else, such as the grader's own code,
-    due dates or the catalog of known mistakes.
+    The inputs of tests depend on it, so it must not depend on anything else, such as the grader's
+    own code, due dates or the catalog of known mistakes.
     """
     files: list[Path] = []
     for exercise in assignment.exercises:
@@ -90,7 +90,7 @@ class Seeds:
 
 
 def class_secret(path: Path) -> bytes:
-    """Returns the secret in a file, or makes one; raises `UserError` if it is unusable."""
+    """Returns the secret in a file, or creates one; raises `UserError` if it is unusable."""
     try:
         if not path.exists():
             _make(path)

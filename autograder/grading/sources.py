@@ -118,12 +118,10 @@ class ListedSubmissions:
         self._tasks = deque(tasks)
 
     def take(self) -> Task | None:
-        """Returns the next submission, or None if all have been taken."""
         return self._tasks.popleft() if self._tasks else None
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether all submissions have been taken."""
         return not self._tasks
 
     def planned(self) -> Sequence[Assignment]:
@@ -142,7 +140,6 @@ class ListedSubmissions:
         return sum(len(assignment.exercises) for _, assignment in self._tasks)
 
     def awaited(self) -> Sequence[int]:
-        """Returns nothing, because no more submissions will arrive."""
         return ()
 
 

@@ -186,19 +186,15 @@ class StreamedSubmissions:
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether the descriptor has been closed, and all lines have been taken."""
         return not self._is_open and not self._buffer
 
     def awaited(self) -> Sequence[int]:
-        """Returns the descriptor while it is open."""
         return [self._descriptor] if self._is_open else ()
 
     def planned(self) -> Sequence[Assignment]:
-        """Returns the assignments given at the start."""
         return self._planned
 
     def workers(self) -> int | None:
-        """Returns None, because the number is unknown."""
         return None
 
     def _line(self) -> bytes | None:

@@ -58,7 +58,6 @@ class SubmissionGrader:
 
     @property
     def fork_server(self) -> ForkServer:
-        """The fork server that provides workers."""
         return self._fork_server
 
     def grade(
@@ -83,7 +82,7 @@ class SubmissionGrader:
             for exercise in assignment.exercises
         )
         watch.leave()
-        read = _digest_of_what_was_read(submission, assignment, exercises)
+        read = _digest_of_read_files(submission, assignment, exercises)
         now = (read, _stamps(submission, assignment))
         require_unchanged(submission.folder, (digest, stamps), now)
         return SubmissionResult(
@@ -137,7 +136,7 @@ def _stamps(submission: Submission, assignment: Assignment) -> Stamps:
     return stamps_of(counted_files(submission.folder, names))
 
 
-def _digest_of_what_was_read(
+def _digest_of_read_files(
     submission: Submission, assignment: Assignment, results: Sequence[ExerciseResult]
 ) -> str:
     """Returns the same as `submitted_digest`, or "" if a file was missing when it was read.

@@ -1,4 +1,4 @@
-"""The engine for our own assignments, whose hidden suites judge students' code."""
+"""The engine for assignments whose hidden suites judge students' code."""
 
 from __future__ import annotations
 
@@ -39,19 +39,15 @@ class SuiteEngine:
 
     @property
     def names(self) -> Collection[str]:
-        """The names of the course's assignments."""
         return [assignment.name for assignment in self.course.assignments]
 
     def assignment(self, name: str) -> Assignment:
-        """Returns the assignment with this name."""
         return self.course.assignment(name)
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """Returns a digest of everything that a score depends on, except the submission."""
         return suite_digest(assignment)
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """Returns a digest of the submitted files."""
         return submitted_digest(submission, assignment)
 
     @contextlib.contextmanager

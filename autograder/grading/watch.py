@@ -80,7 +80,6 @@ class Position:
 
     @property
     def stage(self) -> Stage:
-        """The stage of the work at this place."""
         if self.is_naming:
             return Stage.NAME
         return Stage.JUDGE if self.question else Stage.READ

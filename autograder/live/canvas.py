@@ -52,7 +52,8 @@ _POLLS, _POLL_WAIT = 300, 2.0
 #: the seconds to wait after a lost connection, because Canvas may still be writing grades
 _SETTLE = 20.0
 _NO_TOKEN = "none"
-#: for submissions that are not files: a note, the name of a file for the text, and its field
+#: kinds of submissions that are not files, with a note, the name of a file for the text, and the
+#: field that contains the text
 _TYPED = {
     "online_text_entry": ("a text", "text.html", "body"),
     "online_url": ("a web address", "link.html", "url"),
@@ -76,11 +77,9 @@ class Canvas:
         self._known: Any = None
 
     def title(self) -> str:
-        """Returns the title of the course."""
         return str(getattr(self._course, "name", "") or f"course {self._number}")
 
     def zone(self) -> str:
-        """Returns the name of the course's time zone."""
         return str(getattr(self._course, "time_zone", "") or "")
 
     @property
@@ -147,7 +146,6 @@ class Canvas:
         return sorted(found, key=lambda one: (one.student, one.number))
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
-        """Returns the grades, with their comments."""
         there = self._submissions(work, ["submission_comments"])
         return {str(submission.user_id): _grade(submission) for submission in there}
 

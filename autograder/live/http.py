@@ -65,7 +65,7 @@ class PlatformFailure(UserError):
 
 
 class TokenRefused(PlatformFailure):
-    """The platform does not accept the token."""
+    """Raised if the platform does not accept the token."""
 
     def __init__(self, site: str, where: str) -> None:
         super().__init__(
@@ -75,7 +75,7 @@ class TokenRefused(PlatformFailure):
 
 
 class Unreachable(PlatformFailure):
-    """The platform did not answer, or answered only with server errors.
+    """Raised if the platform did not answer, or answered only with server errors.
 
     It is uncertain whether a request that writes has been carried out.
     """
@@ -97,7 +97,6 @@ class Token:
         return f"Token({_SECRET})"
 
     def reveal(self) -> str:
-        """Returns the token for a request."""
         return self._text
 
     def without(self, text: str) -> str:

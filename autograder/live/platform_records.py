@@ -168,7 +168,7 @@ class Platform(Protocol):
 
 
 def number_of(value: object) -> str:
-    """Returns a platform's number of a person, an assignment or a file.
+    """Returns the number that a platform gives to a person, an assignment or a file.
 
     Raises `ValueError` for anything else, because numbers become part of addresses and file names.
     """

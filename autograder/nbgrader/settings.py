@@ -87,11 +87,9 @@ class Settings:
         return self._folder(self.directories.source_directory, ".", assignment)
 
     def submitted(self, student: str, assignment: str) -> Path:
-        """Returns the folder of a student's submission."""
         return self._folder(self.directories.submitted_directory, student, assignment)
 
     def autograded(self, student: str, assignment: str) -> Path:
-        """Returns the folder of a student's autograded notebooks."""
         return self._folder(self.directories.autograded_directory, student, assignment)
 
     def released(self, assignment: str) -> Path:

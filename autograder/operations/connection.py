@@ -25,9 +25,9 @@ _MOST = 8
 class Access:
     """The options for connecting to a course on a platform.
 
-    `at` is the address of the course's page, which is needed only once, because the class keeps it.
-    `links` maps assignments that have a different name on the platform to their numbers there.
-    Tests replace `token` and `retry`.
+    `at` is the address of the course's page, which is needed only once, because it is stored with
+    the class. `links` maps assignments that have a different name on the platform to their numbers
+    there. Tests replace `token` and `retry`.
     """
 
     at: str | None = None
@@ -67,7 +67,7 @@ class Connection:
             write_links(self.folder, self.key, now.values())
 
     def listed(self, members: Iterable[Member]) -> PeopleList:
-        """Returns members as a list of people, whom Canvas's numbers identify with certainty."""
+        """Returns members as a list of people; Canvas's numbers identify them with certainty."""
         is_canvas = self.key == "canvas"
         rows = [
             {

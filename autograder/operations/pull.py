@@ -39,7 +39,6 @@ from .pull_downloads import Downloads, IncomingSubmission, is_downloaded, is_lar
 if TYPE_CHECKING:
     from ..collecting import CollectReport
 
-#: the parts of a pull
 PARTS = ("roster", "dates", "submissions")
 
 
@@ -59,7 +58,6 @@ class PullPlan:
 
     @property
     def changes_something(self) -> bool:
-        """Returns whether the pull will change anything."""
         people = self.roster and (self.roster.added or self.roster.updated)
         return bool(people or self.dates or self.extensions or self.submissions)
 

@@ -1,4 +1,4 @@
-"""Finds out which due dates and extensions of a platform differ from those of a class."""
+"""Finds the due dates and extensions that differ between a platform and a class."""
 
 from __future__ import annotations
 

@@ -45,7 +45,6 @@ class IncomingSubmission:
 
     @property
     def folder(self) -> str:
-        """The name of the submission's folder among the downloads."""
         return f"{self.attempt.student}-{self.attempt.number}-{_seconds(self.attempt.time)}"
 
 
@@ -123,7 +122,6 @@ def _home(connection: Connection) -> Path:
 
 
 def _place_of(assignment: str, connection: Connection) -> Path:
-    """Returns the folder to which an assignment's submissions are downloaded."""
     return _home(connection) / connection.key / for_file_name(assignment)
 
 
@@ -175,7 +173,6 @@ def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path,
 
 
 def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
-    """Removes files that are not `wanted`, which a killed download has left behind."""
     for path in folder.rglob("*"):
         if path not in wanted and not path.is_dir():
             path.unlink()

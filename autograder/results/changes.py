@@ -66,7 +66,6 @@ class Attempts:
 
     @property
     def key(self) -> Key:
-        """The student and the assignment."""
         return self.lines[-1].key
 
 
@@ -151,7 +150,7 @@ def _is_change(change: Change) -> bool:
 
 
 def _changes_of(one: Attempts) -> Iterator[Change]:
-    """Yields a `Change` for every question of two lines, even if its score did not change."""
+    """Yields a `Change` for every question of two results, even if its score did not change."""
     before, after = one.lines[one.before], one.lines[-1]
     if one.before == len(one.lines) - 1:
         return
@@ -199,7 +198,7 @@ def _causes(
 
 
 def scores(result: SubmissionResult) -> dict[tuple[str, str], Score]:
-    """Returns the scores of a line by exercise and question."""
+    """Returns the scores of a result by exercise and question."""
     return {
         (exercise.exercise, question.question): Score(question.score, question.max_score)
         for exercise, question in result.questions()

@@ -46,7 +46,6 @@ class History:
         return own not in self._failed and self._graded.get(own, ())[-1:] == (tuple(digests),)
 
     def add(self, key: GradedKey, status: SubmissionStatus) -> None:
-        """Adds one line."""
         student, assignment, submission, suite = key
         own = student, assignment
         if status is not SubmissionStatus.GRADED:

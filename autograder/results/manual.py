@@ -50,7 +50,6 @@ class Request:
 
     @property
     def key(self) -> Key:
-        """The student and the assignment."""
         return self.student, self.assignment
 
     @property

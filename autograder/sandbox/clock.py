@@ -22,7 +22,6 @@ class Budget:
 
     @classmethod
     def of(cls, limits: Limits) -> Budget:
-        """Returns a full budget."""
         return cls(limits.wall_seconds, limits.cpu_seconds)
 
     @classmethod

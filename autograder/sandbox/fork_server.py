@@ -234,7 +234,6 @@ class ForkServer:
         return session
 
     def close(self) -> None:
-        """Ends the fork server and all its workers."""
         self._control.close()
         if not self._ready:
             self._kill_group()  # otherwise it would finish loading torch first

@@ -135,7 +135,6 @@ class Links:
 
     @property
     def descriptors(self) -> list[int]:
-        """The descriptors that a fork server and its workers inherit."""
         return list(self._opened.values())
 
     def close(self) -> None:

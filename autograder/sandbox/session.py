@@ -249,7 +249,7 @@ class Session:
         return open_still
 
     def _ended(self) -> NoReturn:
-        """Finds out how the worker ended after its channel was closed, and raises the fault."""
+        """Raises the fault that describes how the worker ended, once its channel is closed."""
         self._drain()
         assert self._pidfd is not None
         if not select.select([self._pidfd], [], [], _ENDING_SECONDS)[0]:
@@ -290,5 +290,4 @@ class Output:
         return True
 
     def close(self) -> None:
-        """Closes the descriptor."""
         os.close(self.descriptor)

@@ -78,12 +78,10 @@ class CheckedExercise:
 
     @property
     def passed(self) -> int:
-        """The number of questions that pass their public checks."""
         return sum(question.standing is Standing.PASSED for question in self.questions)
 
     @property
     def finished(self) -> bool:
-        """Returns whether all questions pass."""
         return bool(self.questions) and self.passed == len(self.questions)
 
 
@@ -101,12 +99,10 @@ class Progress:
 
     @property
     def passed(self) -> int:
-        """The number of questions that pass their public checks."""
         return sum(exercise.passed for exercise in self.exercises)
 
     @property
     def questions(self) -> int:
-        """The number of questions."""
         return sum(len(exercise.questions) for exercise in self.exercises)
 
     @property

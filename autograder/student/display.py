@@ -15,7 +15,7 @@ from .check_results import CheckedQuestion, CheckedTest, Progress, Standing, fai
 
 @dataclass(frozen=True, slots=True)
 class StandingStyle:
-    """Sign, color and text of a standing; `plain` is the sign for streams that can't show it."""
+    """The sign, color and text of a standing; `plain` replaces a sign that a stream can't show."""
 
     sign: str
     plain: str
@@ -93,7 +93,7 @@ def as_text(question: CheckedQuestion, everything: bool = False) -> str:
 
 
 def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
-    """Returns the lines below a failing check: the difference, the call to try, other checks."""
+    """Returns the lines below a failing check: the difference, the call, and similar failures."""
     lines = _cut(test.message.splitlines(), _MOST_LINES)
     if test.call:
         first, *rest = test.call.splitlines()
@@ -198,7 +198,7 @@ def _count_passed(passed: Sequence[str]) -> str:
 def _to_show(
     question: CheckedQuestion,
 ) -> tuple[list[tuple[CheckedTest, tuple[str, ...]]], list[str]]:
-    """Returns the failures, those with a cause first, and the names of passed checks, if shown."""
+    """Returns the failures, those with a cause first, and the names of passed checks."""
     if question.standing not in _SHOWN:
         return [], []
     passed = [test.name for test in question.tests if test.passed]

@@ -1,8 +1,8 @@
 """Turns a failed check into a message: the result, the expected one, the place, and advice.
 
 First, the failure is classified: was an error expected, what was returned, do equal calls give
-equal results, and are there numbers to compare? A check's remark about its subject is shown only if
-none of these explains the failure.
+equal results, and are there numbers to compare? The check's own explanation is shown only if none
+of these explains the failure.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _message(
     ):
         return wrong.message
     if step is not None and step.returned:
-        for look in (_none_returned, _unexpected_returned, _itself, _no_numbers):
+        for look in (_none_returned, _unexpected_returned, _random_result, _no_numbers):
             if (message := look(step, by_chance)) is not None:
                 return message
     if step is not None and isinstance(failure, AnswerRaised):
@@ -150,7 +150,7 @@ def _unexpected_returned(step: RecordedCall, by_chance: bool) -> Message | None:
     return _step_message(step, foreign[0], _DOCSTRING, foreign[1]) if foreign else None
 
 
-def _itself(step: RecordedCall, by_chance: bool) -> Message | None:
+def _random_result(step: RecordedCall, by_chance: bool) -> Message | None:
     """Reports two equal calls with different results, unless the check involves chance."""
     if by_chance or step.again is None or not tensors_in(step.value):
         return None
@@ -233,7 +233,7 @@ def origin(failure: BaseException) -> BaseException | None:
 
 
 def is_stub(failure: BaseException) -> bool:
-    """Returns whether a `raise` of the student's own code, not torch, said "not implemented"."""
+    """Returns whether the student's own code, not torch, raised "not implemented"."""
     if not isinstance(failure, AnswerNotImplemented) or failure.__cause__ is None:
         return False
     return is_raised_by_student(failure.__cause__)
@@ -242,7 +242,7 @@ def is_stub(failure: BaseException) -> bool:
 def _fault_message(
     wrong: WrongAnswer, fault: AnswerFault, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
-    """Returns the check's own message on the expected error, with the places of the actual one."""
+    """Returns the check's message, with the student's lines where the error was raised."""
     message, places = wrong.message, around.places(fault.__cause__)
     if (
         step is not None

@@ -61,7 +61,6 @@ def _alike(guess: Any, found: Any, within: float) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """Returns the number that a string spells, or None if it is not a number."""
     try:
         return float(text)
     except ValueError:

@@ -126,7 +126,7 @@ def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]
 
 
 def _most_of(answers: Answers) -> Iterator[Answers]:
-    """Yields answers to each choice of more than half of the checks, except errors only."""
+    """Yields the answers to each selection of most checks, unless all of them are errors."""
     for size in range(len(answers) // 2 + 1, len(answers)) if len(answers) <= _MOST_CHECKS else ():
         for names in combinations(answers, size):
             if not all(answers[name][-1].startswith(RAISED) for name in names if answers[name]):

@@ -65,7 +65,7 @@ class Recorder:
         self.results: list[str] = []
 
     def start(self) -> None:
-        """Forgets the steps of the previous check."""
+        """Discards the calls and results of the previous check."""
         self.last, self.results = None, []
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:

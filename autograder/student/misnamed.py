@@ -128,7 +128,7 @@ _NOT_IN_GRADING = (
 def wrong_import(
     question: str, source: str, folder: Path, exercises: Collection[str]
 ) -> CheckedQuestion | None:
-    """Returns the question as not right yet if it imports a module that grading lacks, or None.
+    """Returns a failed result if an answer imports a module that grading lacks, or None.
 
     Such a module belongs to another exercise, is a file in the folder, or is installed for
     notebooks only.

@@ -1,8 +1,8 @@
 """Explains a NameError whose name is misspelled, or defined in a cell that has not been run.
 
 After a restart, nothing is defined. Once a cell has imported this package, a NameError is followed
-by a sentence that says which cells to run, or which similar name there is; until then, students
-have only the comment in each cell.
+by a sentence that says which cells to run, or suggests a similar name; until then, students have
+only the comment in each cell.
 """
 
 from __future__ import annotations

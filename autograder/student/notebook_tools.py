@@ -318,7 +318,7 @@ def _source(namespace: Mapping[str, Any]) -> str:
 
 
 def _defined_by(cell: str) -> set[str] | None:
-    """Returns the names that a cell of definitions defines; none if the cell does anything else.
+    """Returns the names that a cell defines, or an empty set if the cell does anything else.
 
     Returns None if the cell is not valid Python.
     """

@@ -189,7 +189,7 @@ class _Run:
         self._explains = True
 
     def start_again(self, implementation: LocalImplementation) -> None:
-        """Forgets all results; records those of `implementation` without explaining failures."""
+        """Discards all results; records those of `implementation` without explaining failures."""
         self._answers = Recorder(implementation)
         self._found, self._failed_at = {}, {}
         self._explains = False
@@ -248,7 +248,6 @@ class _Run:
 
     @property
     def stopped(self) -> bool:
-        """Returns whether Ctrl-C was pressed while a test was running."""
         return self._running is not None
 
     @property
@@ -263,7 +262,6 @@ class _Run:
         return self._found
 
     def results(self) -> tuple[CheckedQuestion, ...]:
-        """Returns the results of each question, in the order of the suite."""
         return tuple(self._result(question, found) for question, found in self._found.items())
 
     def _record(self, item: pytest.Item, failure: BaseException | None) -> None:

@@ -18,7 +18,7 @@ _LONGEST = 3
 
 
 class CheckTimeout(Exception):
-    """A check exceeded its time limit; the cause shows where it was interrupted."""
+    """Raised if a check exceeds its time limit; the cause shows where it was interrupted."""
 
 
 @contextlib.contextmanager

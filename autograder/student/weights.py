@@ -49,7 +49,7 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
     """Returns a pair for each renamed attribute: the expected name, and the student's.
 
-    If a name could belong to several others, it belongs to the one that is most alike.
+    A name that could belong to several others is paired with the most similar one.
     """
     possible: list[tuple[str, str]] = []
     for name in missing:

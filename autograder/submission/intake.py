@@ -1,8 +1,8 @@
 """Finds submissions (`<student>/<assignment>/`), and matches their files to exercises.
 
-Used for all uploads: by `collect` for every platform and for clones, by the grading run, and for
-nbgrader's own notebooks. Links are not followed, and files that answer no exercise are listed by
-name, so that a person can look at them.
+All uploads are read with these functions: downloads from every platform, clones, and notebooks with
+nbgrader's own tests. Links are not followed, and files that answer no exercise are listed by name,
+so that a person can look at them.
 """
 
 from __future__ import annotations
@@ -219,8 +219,8 @@ class FoundSubmissions:
     def or_refuse(self, submitted: Path, known: Collection[str] = ()) -> FoundSubmissions:
         """Returns this record; raises `UserError` if no submission was found.
 
-        If `submitted` contains a folder of a `known` assignment, it is a student's folder, and the
-        error suggests commands that work.
+        If `submitted` contains a folder of a `known` assignment, `submitted` is one student's
+        folder, and the error suggests commands that work.
         """
         if self.submissions:
             return self

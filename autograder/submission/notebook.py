@@ -142,8 +142,8 @@ def _hints(
 def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> list[CodeCell]:
     """Reads the code cells of a notebook; raises `SubmissionError` if they exceed the limits.
 
-    Given cells are reduced to what the other cells need. Also raises `RecursionError` for code that
-    is nested too deeply.
+    Given cells keep only the statements that the other cells need. Also raises `RecursionError` for
+    code that is nested too deeply.
     """
     sources = [source_of(cell) for cell in cells_of(document) if cell.get("cell_type") == "code"]
     if given is None:
@@ -224,7 +224,6 @@ class CodeCell:
 
     @property
     def statements(self) -> list[Statement]:
-        """The statements of the cell's valid Python."""
         return statements_of(self.text, parsed(self.text).body)
 
 

@@ -139,7 +139,7 @@ _LINES = tuple(
         ),
     )
 )
-#: advice by Python's message, if that alone does not help beginners
+#: advice for messages of Python that do not help beginners
 _MESSAGES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -279,7 +279,7 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
     """Returns whether each question of a module is still a stub, so that none can give a result.
 
     An empty module is also unanswered. A module that is not valid Python does not count as
-    unanswered, because it may be an answer with a slip, and neither does a module from which a
+    unanswered, because it may be an answer with a typo, and neither does a module from which a
     question was deleted.
     """
     try:

@@ -227,7 +227,7 @@ def product(
 
 
 def lookups(words: Sequence[str], rows: Sequence[int], num_rows: int, title: str = "") -> None:
-    """Draw an arrow from each word to the row of a table that it reads.
+    """Draw an arrow from each word to the row of a table that the word selects.
 
     Args:
         words: the T words.

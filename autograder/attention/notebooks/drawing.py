@@ -92,7 +92,7 @@ class Panel:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Use our colors within the block, then restore the caller's.
+    """Use the colors of these pictures within the block, then restore the caller's.
 
     A notebook shows figures in interactive mode only. Its first figure turns this mode on, but a
     `plt.rc_context` around that figure turns it off again, so later figures would not be shown.

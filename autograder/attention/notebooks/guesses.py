@@ -1,4 +1,4 @@
-"""Answers to guesses, which a line of code in the notebook's cell would give away.
+"""Computes answers to guesses, which code in the notebook's own cell would give away.
 
 A guess about a line of code is compared in its cell with the result of that line. The answers here
 are numbers that students work out themselves.

@@ -1,8 +1,8 @@
 """Small stories made by a grammar from a seed: enough text to train a model, and to test it.
 
 Every creature's name is made up for its story, so a reader can know it only by looking back. The
-grammar also knows how surprising its stories are to somebody who knows all of its rules; no model
-can be less surprised.
+grammar also computes the surprise (-ln p) of its stories for a reader who knows all of its rules,
+which is the lowest loss that a model can reach.
 """
 
 from __future__ import annotations

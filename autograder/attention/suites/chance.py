@@ -209,7 +209,7 @@ def _lines(dropped: torch.Tensor, present: torch.Tensor | None, p: float, dim: i
 def neighbours_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """Return a problem if neighbors in memory, in twos and threes, are dropped together, else None.
+    """Return a problem if two or three neighbors in memory are dropped together, otherwise None.
 
     Groups have no entry in common, so the outcomes of groups, such as "all dropped", are
     independent draws. Groups of three are needed because two entries together may determine a

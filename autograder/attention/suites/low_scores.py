@@ -74,7 +74,6 @@ class ScaledScores:
         return weight
 
     def tokens(self, draw: Draw, *shape: int) -> torch.Tensor:
-        """See `low_tokens`."""
         return low_tokens(draw, *shape)
 
 

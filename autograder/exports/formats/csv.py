@@ -112,7 +112,7 @@ def _questions(result: SubmissionResult) -> dict[str, float]:
 
 
 def _nothing(grades: Grades, maxima: Mapping[str, float], student: str) -> dict[str, Value]:
-    """Returns a student's cells without submissions: zeros if that was chosen, otherwise empty."""
+    """Returns a student's cells for missing submissions: zeros if requested, otherwise empty."""
     cells: dict[str, Value] = {}
     for name, most in maxima.items():
         zero = grades.missing_cell(student, name)

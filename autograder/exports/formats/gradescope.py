@@ -1,4 +1,4 @@
-"""Writes the `results.json` of each submission that Gradescope's autograder harness reads."""
+"""Writes a `results.json` for each submission, which Gradescope's autograder harness reads."""
 
 from __future__ import annotations
 

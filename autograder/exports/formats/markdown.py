@@ -1,4 +1,4 @@
-"""Writes a summary in Markdown for a pull request or a job: of a class, or of one submission."""
+"""Writes a summary of a class or of one submission in Markdown, for a pull request or a job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ _LONGEST = 300
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """Writes the summary; raises `UserError` if the file can't be written."""
     own = grades.results
     lines = _submission(own[0]) if len(own) == 1 else _class(own)
     return Exported(replace_file(path, "\n".join(lines) + "\n"))

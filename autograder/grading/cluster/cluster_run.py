@@ -26,7 +26,8 @@ from ..watch import Costs
 from .node import GraderPlugin, grade_batch
 from .packing import Document, encode, pack
 
-#: submissions in a batch; a batch takes a few seconds, and is graded again if its worker is lost
+#: number of submissions in a batch, which takes a few seconds; the batches of a lost worker are
+#: graded again
 BATCH = 16
 #: batches queued for each thread of a worker, so that no thread waits for this machine
 _AHEAD = 2
@@ -47,7 +48,7 @@ class Cluster:
     tier: Tier | None = None
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
-        """See `engine.Backend`. Returns no costs, because workers do not report theirs."""
+        """Returns no costs, because workers do not report theirs."""
         engine = scope.engine
         if not isinstance(engine, SuiteEngine):
             raise UserError(
@@ -82,7 +83,6 @@ class _Lines:
         self.on_result(replace(result, student=submission.student))
 
     def give_up(self, task: Task, reason: str) -> None:
-        """Reports that a submission could not be graded, with the reason."""
         self.on_result(self.scope.failed(task[0], self.tier, reason))
 
 
@@ -151,7 +151,7 @@ class _Run:
             return None
 
     def _room(self) -> int:
-        """Returns how many more batches may be sent to the current number of workers."""
+        """Returns the number of batches that may still be sent to the current workers."""
         threads: int = sum(self.client.nthreads().values())
         return max(0, _AHEAD * max(1, threads) - len(self._batches))
 

@@ -43,7 +43,6 @@ class WarmGrader:
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether the grader's process has ended."""
         return self._process.poll() is not None
 
     def grade(self, batch: list[Document]) -> list[bytes]:
@@ -58,7 +57,6 @@ class WarmGrader:
         return [self._checked(line) for line in lines]
 
     def close(self) -> None:
-        """Ends the grader."""
         if self._process.stdin:
             self._process.stdin.close()
         self._process.terminate()

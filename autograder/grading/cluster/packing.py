@@ -15,11 +15,11 @@ from ...errors import SubmissionError
 from ...records import Assignment
 from ...submission.opened import MAX_NOTEBOOK_BYTES, read_bytes
 
-#: the most entries of a folder that are packed in addition to the exercises' files;
-#: `submission.intake` reads as many
+#: the largest number of a folder's entries that are packed besides the exercises' files;
+#: `submission.intake` reads the same number
 _MOST_ENTRIES = 200
 _LOOK_INTO = 1 << 20
-#: the most bytes that are packed of all other files together
+#: the largest total size, in bytes, of the other files that are packed
 _MOST_OTHERS = 64 << 20
 
 Document = dict[str, Any]
@@ -61,7 +61,6 @@ def unpack(document: Document, folder: Path) -> None:
 
 
 def encode(documents: Sequence[Document]) -> bytes:
-    """Returns a batch as JSON."""
     return json.dumps(documents).encode()
 
 

@@ -51,7 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
     root = Path(config.rootpath)
     if (root / "solutions").is_dir():
         config.stash[SOLUTIONS] = from_folder(root / "solutions")
-        config.stash.setdefault(ANSWERS, config.stash[SOLUTIONS])  # for a plain `pytest`
+        # without --submission, the solutions are judged
+        config.stash.setdefault(ANSWERS, config.stash[SOLUTIONS])
     folder = config.getoption("--submission")
     if folder:
         if config.getoption("--implementation"):
@@ -65,7 +66,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Ends the workers."""
     for answers in config.stash.get(_CLOSE, []):
         answers.close()
     fork_server = config.stash.get(_FORK_SERVER, None)

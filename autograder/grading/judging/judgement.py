@@ -29,7 +29,6 @@ class LimitedCache(Generic[T]):
         self._known: dict[Hashable, T] = {}
 
     def get(self, key: Hashable) -> T | None:
-        """Returns the value of a key, or None."""
         if key not in self._known:
             return None
         value = self._known[key] = self._known.pop(key)
@@ -62,17 +61,15 @@ class Judgement(Observer):
         self._question = self._test = ""
 
     def begin_question(self, question: str) -> None:
-        """See `Observer`."""
         self._question = question
         self._begin_question(question)
 
     def begin_test(self, test: str) -> None:
-        """See `Observer`."""
         self._test = test
         self._answers.begin_test(test)
 
     def judged(self, run: RunTest) -> TestOutcome:
-        """See `Observer`. If all replies are recorded, the first failure ends the test.
+        """Returns the outcome of a test, which may end early if all its replies are recorded.
 
         Only the first failure counts, so no later call needs to be made.
         """

@@ -21,7 +21,7 @@ _FOLDER = Path(_package.__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class PartModule:
-    """A module of `autograder.parts` that is sent to a worker, with the given parts in it."""
+    """A module of `autograder.parts` that is sent to a worker; `parts` are those it may import."""
 
     name: str
     text: str

@@ -86,7 +86,6 @@ def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = Non
 
 
 def bytes_of(request: tuple[Any, ...]) -> bytes:
-    """Returns the bytes of a request."""
     return b"".join(wire.encode(0, request, layouts=True))
 
 
@@ -179,7 +178,7 @@ class Rehearsal(RequestImplementation, Observer):
         return self._solution.names_used(name)
 
     def plan(self) -> Plan:
-        """Returns the recorded requests as one batch; each question in it begins with its seed."""
+        """Returns the recorded requests as one batch; each question begins with a seed request."""
         asked: list[tuple[Any, ...]] = []
         tests: dict[tuple[str, str], TestPlan] = {}
         seeded = None
@@ -270,7 +269,6 @@ class PlannedImplementation(RemoteImplementation):
         self._next = 0
 
     def begin_question(self, question: str) -> None:
-        """See `RemoteImplementation.begin_question`."""
         super().begin_question(question)
         if not self._asked:
             self._asked = True
@@ -278,7 +276,6 @@ class PlannedImplementation(RemoteImplementation):
             self._agrees = bool(self._replies) and self._plan.agreement.holds(self._replies or ())
 
     def begin_test(self, test: str) -> None:
-        """Begins a test; the next calls are part of it."""
         super().begin_test(test)
         self._next = 0
         self._test = None
@@ -332,7 +329,6 @@ class PlannedImplementation(RemoteImplementation):
         return False
 
     def ask(self, name: str, *request: Any) -> Any:
-        """See `RequestImplementation.ask`."""
         if self._test is None or self._replies is None:
             return self._ask_apart(name, request)
         self._refuse(name)
@@ -370,7 +366,7 @@ class PlannedImplementation(RemoteImplementation):
             self._apart.append(hashlib.blake2b(asked, digest_size=16).digest())
 
     def _all_replies(self) -> Sequence[RawReply] | None:
-        """Returns the replies to the whole plan, or None if anything unusual happens."""
+        """Returns the replies to the whole plan, or None if the calls must be made one by one."""
         cpu = _CPU_SECONDS + _TIMES * self._plan.cpu_seconds
         budget = Budget(self._limits.wall_seconds, min(cpu, self._limits.cpu_seconds))
         try:

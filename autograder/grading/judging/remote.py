@@ -92,7 +92,6 @@ class RemoteImplementation(RequestImplementation):
         self._ends = [fault] * _MAX_ENDS
 
     def names_used(self, name: str) -> frozenset[str]:
-        """See `Implementation.names_used`."""
         self.ruled.add(name)
         apart = self._substitution.names if self._substitution else ()
         return names_used(self._answers.text, name, apart)
@@ -116,10 +115,7 @@ class RemoteImplementation(RequestImplementation):
             raise
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """See `Implementation.operators`.
-
-        If a thread may belong to another question, the call is repeated in a new worker.
-        """
+        """Repeats a call in a new worker if a thread may belong to another question."""
         watched = super().operators(name, args, backward)
         if THREAD in watched.operators and self._asked_for - {self._question}:
             self.close()
@@ -166,7 +162,6 @@ class RemoteImplementation(RequestImplementation):
             fault.args = (f"{fault}{advice}",)
 
     def close(self) -> None:
-        """Ends the worker."""
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -204,7 +199,7 @@ class RemoteImplementation(RequestImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """Returns the CPU seconds of a statement that no answer needs, and of any other statement."""
+    """Returns the CPU time limits of a statement that no answer needs, and of other statements."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 

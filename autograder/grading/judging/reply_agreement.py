@@ -1,11 +1,11 @@
 """Skips a test whose replies match the solution's.
 
 A test sees the form of a reply (types, shapes, dtypes, everything except the numbers in tensors)
-and these numbers. If the plan's witnesses show that a test only compares the numbers of a tensor,
-and that it passed for the solution, it also passes for every reply of the same form whose numbers
-are close enough. If a test does anything else with the numbers, such as counting zeros, they must
-equal the solution's up to rounding, because rounding must not decide a verdict. All numbers of a
-test are compared in a few operations.
+and these numbers. If the plan's records (see `Witness`) show that a test only compares the numbers
+of a tensor, and that it passed for the solution, it also passes for every reply of the same form
+whose numbers are close enough. If a test does anything else with the numbers, such as counting
+zeros, they must equal the solution's up to rounding, because rounding must not decide a verdict.
+All numbers of a test are compared in a few operations.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ...suite.witness import After, Testimony, Witness
 _Kind = type[np.floating[Any]]
 _KINDS: dict[torch.dtype, _Kind] = {torch.float32: np.float32, torch.float64: np.float64}
 #: the largest relative difference from the solution for a number that a test reads: dozens of units
-#: in the last place, an eighth of the usual tolerance in float32 and less in float64. A zero must
-#: be a zero
+#: in the last place, an eighth of the usual tolerance in float32 and less in float64. If the
+#: solution's number is zero, only zero agrees
 _ROUNDING = {dtype: 100 * torch.finfo(dtype).eps for dtype in _KINDS}
 
 #: the alignment in bytes of a test's replies among those of all tests
@@ -45,7 +45,6 @@ class _Row:
 
     @property
     def nbytes(self) -> int:
-        """The number of bytes of the numbers."""
         return len(self.expected) * np.dtype(self.kind).itemsize
 
     def agrees(self, data: bytes) -> bool:
@@ -67,7 +66,6 @@ class _RowAfter:
     row: _Row
 
     def agrees(self, data: bytes) -> bool:
-        """Returns whether all numbers are close enough after the function is applied."""
         numbers = np.frombuffer(data, self.row.kind, self.shape.numel(), self.row.at)
         made = self.function(torch.from_numpy(numbers.copy()).view(self.shape))
         return self.row.near(made.numpy().ravel())
@@ -82,7 +80,7 @@ class _Gathered:
 
     @classmethod
     def of(cls, rows: Sequence[_Row]) -> _Gathered:
-        """Returns the numbers of rows with the same dtype."""
+        """Joins rows with the same dtype."""
         each = [np.arange(row.at, row.at + row.nbytes, 4) // 4 for row in rows]
         return cls(np.concatenate(each), _concatenated(rows))
 
@@ -187,14 +185,13 @@ class JointAgreement:
 
 
 def _moved(row: Any, by: int) -> Any:
-    """Returns a row with its position increased."""
     if isinstance(row, _RowAfter):
         return replace(row, row=_moved(row.row, by))
     return replace(row, at=row.at + by)
 
 
 def _gathered(rows: Sequence[_Row | _RowAfter]) -> tuple[_Row | _RowAfter | _Gathered, ...]:
-    """Returns rows in which all aligned numbers of a dtype are one row."""
+    """Joins all aligned rows of the same dtype."""
     aligned: dict[_Kind, list[_Row]] = {}
     others: list[_Row | _RowAfter] = []
     for row in rows:

@@ -35,8 +35,7 @@ class RequestImplementation(ABC):
         """Returns the value of a request about the answer `name`, or raises `AnswerFault`."""
 
     @abstractmethod
-    def names_used(self, name: str) -> frozenset[str]:
-        """See `Implementation.names_used`."""
+    def names_used(self, name: str) -> frozenset[str]: ...
 
     def begin_test(self, test: str) -> None:
         """Begins a test; its layers are numbered from zero."""
@@ -48,30 +47,25 @@ class RequestImplementation(ABC):
         return self._built - 1
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """See `Implementation.call`."""
         return outcome_of(self.ask(name, "call", name, list(args), *_if(no_grad)), args)
 
     def gradients(
         self, name: str, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
-        """See `Implementation.gradients`."""
         reply = self.ask(name, "gradients", name, list(args), cotangent, *options.request)
         return gradients_of(reply, args)
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
-        """See `Implementation.steps`."""
         asked = self.ask(name, "steps", name, calls_of(steps), *_if(no_grad))
         return values_of(asked, len(steps))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """See `Implementation.operators`."""
         return watched(
             lambda: operators_of(self.ask(name, "operators", name, list(args), backward)),
             lambda: self.call(name, args),
         )
 
     def build(self, name: str, args: Sequence[Any]) -> RequestLayer:
-        """See `Implementation.build`."""
         number = self.new_number()
         self.ask(name, "build", number, name, list(args))
         return RequestLayer(self, name, number)
@@ -87,42 +81,34 @@ class RequestLayer:
         self._generation = implementation.generation
 
     def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """See `Layer.forward`."""
         return outcome_of(self._ask("forward", list(args), *_if(no_grad)), args)
 
     def gradients(
         self, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
-        """See `Layer.gradients`."""
         reply = self._ask("layer_gradients", list(args), cotangent, *options.request)
         return gradients_of(reply, args)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
-        """See `Layer.steps`."""
         return values_of(self._ask("layer_steps", calls_of(steps)), len(steps))
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """See `Layer.weights`."""
         reply = self._ask("weights")
         if not is_named_tensors(reply):
             raise AnswerProtocol("the reply is not a table of weights")
         return dict(reply)
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-        """See `Layer.load`."""
         self._ask("load_weights", dict(weights), *([] if way == COPY else [way]))
 
     def train(self, mode: bool) -> None:
-        """See `Layer.train`."""
         self._ask("train", mode)
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
-        """See `Layer.move`."""
         name = None if dtype is None else str(dtype).removeprefix("torch.")
         self._ask("move", name, device)
 
     def restored(self) -> RequestLayer:
-        """See `Layer.restored`."""
         other = self._implementation.new_number()
         self._ask("restore", other)
         return RequestLayer(self._implementation, self._name, other)
@@ -149,7 +135,7 @@ def outcome_of(reply: Any, args: Sequence[Any]) -> Outcome:
 
 
 def calls_of(steps: Sequence[Step]) -> list[Any]:
-    """Returns steps in the form of a request."""
+    """Converts steps to the form of a request."""
     return [(list(step.args), step.after) for step in steps]
 
 
@@ -198,7 +184,6 @@ def _is_gradient(value: Any) -> bool:
 
 
 def is_named_tensors(reply: Any) -> bool:
-    """Returns whether a reply is a dictionary of tensors by name."""
     return isinstance(reply, dict) and all(
         isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in reply.items()
     )

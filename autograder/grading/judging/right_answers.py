@@ -37,11 +37,10 @@ class ReferenceSubstitution:
         self.names = tuple(names)
 
     def begin_question(self, question: str) -> None:
-        """See `Reference.begin_question`."""
         self._solution.begin_question(question)
 
     def answer(self, request: tuple[Any, ...]) -> tuple[str, Any]:
-        """Returns `("ok", value)` or `("raised", (class name, text))`; trusts no request."""
+        """Returns `("ok", value)` or `("raised", (class name, text))`; checks the request."""
         try:
             match request:
                 case ("call", str(name), list(args)) if name in self.names:

@@ -94,11 +94,10 @@ class SuiteRunner:
             questions.setdefault(test.question, {})[item.name] = test
 
     def has(self, suite: Path) -> bool:
-        """Returns whether a suite has any tests."""
         return suite in self._suites
 
     def solution(self, suite: Path) -> Implementation:
-        """Returns the solution that a suite compares with."""
+        """Returns the solution with which a suite compares answers."""
         return self._solutions(suite)
 
     def points(self, suite: Path) -> dict[str, float]:
@@ -136,7 +135,7 @@ class SuiteRunner:
     def first_failure(
         self, suite: Path, question: str, implementation: Implementation, seed: int
     ) -> TestOutcome | None:
-        """Returns the first failing test of a question, or None. Runs no test after it."""
+        """Returns the outcome of a question's first failing test, or None; runs no later test."""
         for test in self._suites[suite][question].values():
             outcome = self._run(test, implementation, seed, soft=False)
             if outcome.failure is not None:
@@ -155,7 +154,7 @@ class SuiteRunner:
     def _run(
         self, test: _Test, implementation: Implementation, seed: int, soft: bool = True
     ) -> TestOutcome:
-        """Calls a test; with soft assertions, the test makes all its calls even after a failure."""
+        """Calls a test; if `soft`, the test makes all its calls even after a failure."""
         solution, draw = self._solutions(test.item.path), draw_for(test.item, seed)
         expect = Expect(implementation, solution, draw, soft)
         made = {
@@ -168,7 +167,7 @@ class SuiteRunner:
         failure: BaseException | None = None
         try:
             test.function(**arguments)
-        except (GraderError, OSError):  # no answer causes an OSError: descriptors, memory, disk
+        except (GraderError, OSError):  # the machine's fault, never an answer's
             raise
         except (Exception, pytest.fail.Exception) as raised:
             failure = blamed(raised)

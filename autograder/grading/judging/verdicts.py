@@ -94,7 +94,6 @@ def _merge_equal_causes(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ..
 
 
 def test_result(outcome: TestOutcome) -> TestResult:
-    """Returns the record of a test."""
     passed = outcome.failure is None
     return TestResult(
         name=outcome.name,

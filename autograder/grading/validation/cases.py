@@ -41,7 +41,6 @@ class Case:
 
     @property
     def label(self) -> str:
-        """The name of the case in reports."""
         parts = (self.exercise.assignment, self.exercise.name, self.question, self.name)
         return f"{self.kind} {'/'.join(part for part in parts if part)} ({self.form})"
 

@@ -103,7 +103,7 @@ class _Reader:
         }
 
     def refused(self) -> Iterator[str]:
-        """Yields everything that is not known to only compute."""
+        """Yields each use of something that may do more than compute."""
         for node in self._nodes:
             for _, path in _imported(node):
                 if path not in _MODULES and not _is_listed(path):
@@ -198,7 +198,7 @@ def _functions_of_tensors() -> frozenset[int]:
 
 
 def _is_of_values(name: str) -> bool:
-    """Returns whether an attribute only computes, or must be the code's or the course's own."""
+    """Returns whether an attribute only computes, or is unknown to Python, torch and numpy."""
     return name in _attributes() or not _is_taken(name)
 
 

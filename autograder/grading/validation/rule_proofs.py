@@ -77,7 +77,7 @@ def _missing(
 
 
 def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
-    """Returns whether a suite refuses a call, by name and by operator, in the rule's words."""
+    """Returns whether a suite refuses a call, by name and by operator, with the rule's advice."""
     for by_name in (True, False):
         answer: Any = _BreaksRule(runner.solution(suite), rule, by_name)
         outcome = runner.first_failure(suite, question, answer, _SEED)
@@ -88,7 +88,7 @@ def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) 
 
 
 def _missing_statements(exercise: Exercise, rules: QuestionRules) -> Iterator[str]:
-    """Yields a sentence for each rule that a student's files do not state, if there are files."""
+    """Yields a sentence for each rule that is missing from a student's files, if these exist."""
     words = [f"{promise.error}: {promise.when}." for promise in rules.promises]
     words += [rules.not_allowed.words] if rules.not_allowed else []
     notebook = exercise.stub.with_suffix(".ipynb")
@@ -109,7 +109,7 @@ def _text_of(path: Path) -> str:
 
 
 class _BreaksRule:
-    """The solution, but it seems to make one of the calls that a rule forbids."""
+    """Behaves like the solution, but reports one of the calls that a rule forbids."""
 
     def __init__(self, inner: Any, rule: NotAllowed, by_name: bool) -> None:
         self._inner, self._rule, self._by_name = inner, rule, by_name
@@ -118,19 +118,17 @@ class _BreaksRule:
         return getattr(self._inner, name)
 
     def names_used(self, name: str) -> frozenset[str]:
-        """See `Implementation.names_used`."""
         names = sorted(self._rule.names) if self._by_name else []
         return frozenset(f"torch.{name}" for name in names[:1])
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """See `Implementation.operators`."""
         watched: WatchedCall = self._inner.operators(name, args, backward)
         made = frozenset() if self._by_name else self._rule.operators
         return WatchedCall(made, watched.value, watched.unwatched, watched.failed)
 
 
 class _RaisesNothing:
-    """The solution, but neither it nor its layers raise a promised error."""
+    """Behaves like the solution, but neither it nor its layers raise a promised error."""
 
     def __init__(self, inner: Any, promise: PromisedError) -> None:
         self._inner, self._promise = inner, promise
@@ -139,16 +137,13 @@ class _RaisesNothing:
         return getattr(self._inner, name)
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """See `Implementation.call`."""
         return self._quietly(lambda: self._inner.call(name, args, no_grad), _nothing(args))
 
     def build(self, name: str, args: Sequence[Any]) -> Any:
-        """See `Implementation.build`."""
         layer = self._quietly(lambda: self._inner.build(name, args), self._inner)
         return _RaisesNothing(layer, self._promise)
 
     def forward(self, args: Sequence[Any], *rest: Any) -> Outcome:
-        """See `Layer.forward`."""
         return self._quietly(lambda: self._inner.forward(args, *rest), _nothing(args))
 
     def _quietly(self, ask: Callable[[], T], otherwise: T) -> T:

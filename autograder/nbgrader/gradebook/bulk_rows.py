@@ -113,7 +113,7 @@ def _submissions(
 
 
 def _times(entry: Entry, extension: timedelta | None) -> Row:
-    """Returns the arrival, and the extension with which nbgrader computes our penalty."""
+    """Returns the arrival, and the extension that makes nbgrader compute the right penalty."""
     allowed = extension if entry.allowance is None else entry.allowance or None
     return {"timestamp": entry.arrival.stamped, "extension": allowed}
 

@@ -58,7 +58,6 @@ def update_structure(
 
 
 def new_id() -> str:
-    """Returns a new id in nbgrader's format."""
     return uuid4().hex
 
 

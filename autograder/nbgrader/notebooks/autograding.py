@@ -172,7 +172,6 @@ class _LogCollector(logging.Handler):
         self.records.append(record)
 
     def notes(self) -> tuple[str, ...]:
-        """Returns the messages for the instructor, each once."""
         messages = (
             record.getMessage()
             for record in self.records

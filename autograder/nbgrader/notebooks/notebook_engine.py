@@ -115,11 +115,9 @@ class NotebookEngine:
         return read_assignment(self._course, name, self._step.most_seconds)
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """Returns a digest of everything that a score depends on, except the submission."""
         return digest_of_files(self._course.sources(assignment.name), str(JUDGING))
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """Returns a digest of all submitted files."""
         return digest_of(submission.folder)
 
     def start_sandbox(
