@@ -47,7 +47,8 @@ class CheckedQuestion:
 
     `note` is a remark, for example on a different name or a cell that has since been changed;
     `mistake` says what the answer seems to confuse, if a known mistake gives the same results;
-    `ran` is the run of the notebook's cell that was checked, as Jupyter names it: `In[7]`.
+    `ran` is the run of the notebook's cell that was checked, as Jupyter names it: `In[7]`, and what
+    to do after an edit.
     """
 
     question: str

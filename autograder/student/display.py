@@ -38,6 +38,15 @@ LOOKS = {
     Standing.STOPPED: StandingStyle("■", "!", _ORANGE, "yellow", "stopped while it was running"),
     Standing.TOO_SLOW: StandingStyle("■", "!", _ORANGE, "red", "took too long"),
 }
+#: JupyterLab and Notebook 7 mark a cell that was edited after it ran with a class; a result below
+#: such a cell says so, and is not green
+_IF_EDITED = (
+    "<style>.jp-mod-dirty + .jp-Cell div:has(> div > .autograder-ran)"
+    f"{{border-left-color:{_ORANGE} !important}}"
+    ".jp-mod-dirty + .jp-Cell .autograder-ran::after{display:block;font-weight:bold;"
+    "content:'! The cell above was edited after it ran: this result is for the earlier code.'}"
+    "</style>"
+)
 _STOPPED_HINT = "Is there a loop that never ends?"
 #: standings for which the individual checks of a question are shown
 _SHOWN = (Standing.PASSED, Standing.FIX, Standing.STALE, Standing.TOO_SLOW)
@@ -132,7 +141,9 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
     look = LOOKS[question.standing]
     parts = [
         f"<div><b>{look.sign} <code>{for_html(question.question)}</code></b> "
-        f"{for_html(look.text + _count(question) + _ran(question))}</div>"
+        f'{for_html(look.text + _count(question))}<span class="autograder-ran">'
+        f"{for_html(_ran(question))}</span></div>",
+        _IF_EDITED,
     ]
     parts += [f"<div>{for_html(line)}</div>" for line in remarks(question)]
     failed, passed = _to_show(question)

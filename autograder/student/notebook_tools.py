@@ -28,7 +28,7 @@ from .last_call import NO_CALL, RecordedCall, again
 from .misnamed import other_name, start_with, wrong_import
 from .missing_names import explain_missing_names
 from .runner import run_checks, step_to_trace
-from .stale import given, run_of, stale, unsaved
+from .stale import EDITED, given, run_of, stale, unsaved
 from .stars import star_line
 from .tracing import traced
 
@@ -187,12 +187,13 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
     if result.standing is Standing.NOT_IMPLEMENTED:
         cells = _defining(result.question, namespace)
         return replace(result, note=unfinished(result.question, cells[-1]) if cells else "")
-    result = replace(result, ran=run_of(result.question, namespace))
+    ran = run_of(result.question, namespace)
     note = stale(result.question, namespace, folder, _manifest(folder).points)
     passes = result.standing is Standing.PASSED
     found = replace(
         result,
         note=note or result.note,
+        ran=f"{ran} ({EDITED})" if ran and not note else ran,
         standing=Standing.STALE if note and passes else result.standing,
     )
     found = with_graded(found, _manifest(folder).graded.get(result.question, ""))

@@ -19,6 +19,8 @@ from ..submission.notebook import cells_of, notebook_of, source_of
 
 FAILED = "the last run of this cell failed, so its earlier definition was checked"
 CHANGED = "your cell has changed since it ran: run it again, then check"
+#: the kernel does not know the text of a cell that was only edited
+EDITED = "edited since? Run it again first"
 UNSAVED = "not saved yet: save the notebook before you submit it, or check it in a terminal"
 
 

@@ -137,6 +137,7 @@ def test_from_release_to_feedback(hub: Hub, browser: Browser) -> None:
     fetch_and_open(ada, "scores")
     right = answer_and_check(ada, "query_scores", "return inputs @ query")
     expect(right).to_contain_text("✓")
+    edit_and_undo(ada, "query_scores", right.locator("div:has(> div > .autograder-ran)"))
     turned = "return keys @ queries.transpose(-2, -1)"
     wrong = answer_and_check(ada, "attention_scores", turned)
     expect(wrong).to_contain_text("✗")
@@ -177,6 +178,19 @@ def answer_and_check(page: Page, question: str, line: str) -> Locator:
     """Writes an answer; returns the output of the question's check cell."""
     write_answer(page, question, line)
     return run_cell(page, f'check("{question}")').locator(".jp-OutputArea")
+
+
+def edit_and_undo(page: Page, question: str, result: Locator) -> None:
+    """Edits an answer without running it; its green result is orange until the edit is undone."""
+    green, orange = "rgb(46, 158, 79)", "rgb(217, 72, 15)"
+    expect(result).to_have_css("border-left-color", green)
+    page.locator(f".jp-CodeCell:has-text('def {question}') .cm-content").first.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text(" + 1")
+    expect(result).to_have_css("border-left-color", orange)
+    for _ in " + 1":
+        page.keyboard.press("Backspace")
+    expect(result).to_have_css("border-left-color", green)
 
 
 def save_and_submit(page: Page) -> None:

@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 from autograder.student.display import LOOKS
-from autograder.student.stale import CHANGED, FAILED
+from autograder.student.stale import CHANGED, EDITED, FAILED
 from autograder.suite.raised import TABLE
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "messages.md"
@@ -32,6 +32,7 @@ def page() -> str:
     lines = [HEAD.rstrip("\n")]
     lines += [f"| {look.sign} | `{look.plain}` | {look.text} |" for look in LOOKS.values()]
     lines += ["", "## The cell and the checked code differ", "", f"- {FAILED}", f"- {CHANGED}"]
+    lines += [f"- as it ran in In[7] ({EDITED})"]
     lines += ["", "## What to do about an exception", ""]
     lines += [f"- {text}" for text in dict.fromkeys(row.to_do for row in TABLE)]
     for path in TABLES:

@@ -265,3 +265,11 @@ def test_a_repeated_call_hides_the_package_below_the_answer(here: Path) -> None:
 def test_long_names_break_on_a_narrow_page() -> None:
     page = as_html(CheckedQuestion("a_question_with_a_long_name", Standing.PASSED))
     assert "overflow-wrap:anywhere" in page.partition(">")[0]
+
+
+def test_a_result_below_an_edited_cell_is_not_green() -> None:
+    page = as_html(CheckedQuestion("half", Standing.PASSED, ran="In[7]"))
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    assert ".jp-mod-dirty + .jp-Cell div:has(> div > .autograder-ran){border-left-color:" in style
+    assert "this result is for the earlier code" in style
+    assert '<span class="autograder-ran">, as it ran in In[7]</span></div>' in page
