@@ -820,7 +820,7 @@ class dropout_behind_the_graph(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a token that is alone with one whose weight can't be dropped: the weight of a single "
+    confuses="a single token with one whose weight can't be dropped: the weight of a single "
     "token is never dropped",
     hint="In train mode, call the layer several times with a single token: are the results equal?",
 )

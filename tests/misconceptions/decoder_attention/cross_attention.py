@@ -207,7 +207,7 @@ def zeroed_after_softmax(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a mask that is there with a mask that has an effect: the mask has no effect",
+    confuses="accepting a mask with using it: the mask has no effect",
     hint="Forbid a key: does its weight change? In which line is the mask used, and is the result "
     "of that line kept?",
 )
@@ -514,7 +514,7 @@ class attends_to_padding_only(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a mask that was given with a mask that is used: key_padding_mask has no effect",
+    confuses="accepting a mask with using it: key_padding_mask has no effect",
     hint="Mark a token as padding and change it. Does your result change?",
 )
 class mask_accepted_and_forgotten(_Cross):
@@ -867,8 +867,7 @@ class mask_without_new_dimensions(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="an argument that is left out with a mask that forbids: without a mask, all keys are "
-    "forbidden",
+    confuses="no mask with a mask that forbids: without a mask, all keys are forbidden",
     hint="Call it without key_padding_mask. Which tokens of the context are padding then?",
 )
 class no_mask_forbids_all(_Cross):

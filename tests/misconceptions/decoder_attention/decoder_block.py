@@ -219,7 +219,7 @@ class network_first(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="an argument that is there with one that is used: past has no effect",
+    confuses="accepting an argument with using it: past has no effect",
     hint="Call the block with a past. How many positions does the returned present have?",
 )
 class past_not_handed_on(_Block):
@@ -409,7 +409,7 @@ class one_norm_under_two_names(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="an argument that is there with one that is used: the attention has one head",
+    confuses="accepting an argument with using it: the attention has one head",
     hint="Look at the shape of the present. How many heads are there?",
 )
 class a_single_head(_Block):
@@ -514,7 +514,8 @@ class batch_of_one_dropped(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with both: the result is normalized by norm2 again",
+    confuses="pre-norm with pre-norm and post-norm together: the result is normalized by norm2 "
+    "again",
     hint="How often is norm2 used in the docstring? What is the mean of a token of your result?",
 )
 class result_normalised(_Block):
@@ -525,7 +526,8 @@ class result_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with both: the sum of x and attention is normalized by norm1 again",
+    confuses="pre-norm with pre-norm and post-norm together: the sum of x and attention is "
+    "normalized by norm1 again",
     hint="How often is norm1 used in the docstring? What is added to what?",
 )
 class first_sum_normalised(_Block):

@@ -444,7 +444,7 @@ class out_proj_without_bias(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="an argument that is there with one that is used: there is never a bias",
+    confuses="accepting an argument with using it: there is never a bias",
     hint="Build it with qkv_bias=True. Where does your code read qkv_bias?",
 )
 class qkv_bias_ignored(_Grouped):
@@ -474,7 +474,8 @@ class a_bias_by_default(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="fewer heads of keys with as many as of queries: the layers are as wide as before",
+    confuses="fewer heads of keys with as many as of queries: W_key and W_value are as wide as "
+    "W_query",
     hint="How many columns do num_kv_heads heads of the head size have?",
 )
 class keys_as_wide_as_queries(_Grouped):
@@ -541,7 +542,7 @@ class heads_interleaved(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a layer that was built with a layer that is used: out_proj has no effect",
+    confuses="building a layer with using it: out_proj has no effect",
     hint="What happens after the heads are side by side?",
 )
 class out_proj_never_called(_Grouped):
@@ -623,7 +624,7 @@ class weights_detached(_Grouped):
 
 @misconception(
     "grouped_query_attention",
-    confuses="a single key with a check that it does not need: with a single key, numbers of heads "
+    confuses="a single key with a case that needs no check: with a single key, numbers of heads "
     "that do not divide are accepted",
     hint="Try a single key position, three query heads and two groups. What does your code check "
     "first?",

@@ -788,7 +788,7 @@ class HeadsInterleaved(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a layer that is built with a layer that is used: out_proj has no effect",
+    confuses="building a layer with using it: out_proj has no effect",
     hint="Change the weights of out_proj. Does the output change?",
 )
 class OutProjNeverCalled(Cached):
@@ -864,7 +864,7 @@ def _kept_window_kept_by_its_sizes(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a single query with a check that it does not need: with a single query, a window "
+    confuses="a single query with a case that needs no check: with a single query, a window "
     "below 1 is accepted",
     hint="Try one query and a window of 0. What does your function check first?",
 )

@@ -783,7 +783,7 @@ def computed_table_detached(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="an id written as a row of zeros and a one with a row of the table: one-hot rows are "
+    confuses="a one-hot row with a row of the table: one-hot rows are "
     "returned instead of rows of the table",
     hint="What must a one-hot row be multiplied by, so that it picks a row of the table?",
 )

@@ -920,7 +920,7 @@ def keys_scaled_in_place(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="weights that are used and that are trained: no gradient flows to the weights",
+    confuses="weights that are used and weights that are trained: no gradient flows to the weights",
     hint="Which of the three inputs get a gradient in your code?",
 )
 def gradient_through_values_only(queries, keys, values):

@@ -531,7 +531,7 @@ class BiasAlways(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="an argument that is accepted and one that is used: there is never a bias",
+    confuses="accepting an argument with using it: there is never a bias",
     hint="Where does your code read `qkv_bias`?",
 )
 class BiasNever(_Linears):
@@ -1044,7 +1044,7 @@ class OneLayerOfThreeTimesTheSize(nn.Module):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a weight that was changed with one whose version counts up: changes of numbers are "
+    confuses="a changed weight with a changed version number: changes of numbers are "
     "not noticed if the version stays the same",
     hint="Double the numbers in the `.data` of a weight between two calls. Does the second call "
     "use them?",

@@ -624,7 +624,7 @@ def later_tokens_hidden(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="others with all: the diagonal is masked, so no token attends to itself",
+    confuses="other tokens with all tokens: the diagonal is masked, so no token attends to itself",
     hint="May a token attend to itself? What is on the diagonal of your weights?",
 )
 def own_token_hidden(inputs):

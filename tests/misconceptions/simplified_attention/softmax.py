@@ -786,8 +786,8 @@ def scores_cut_off_at_thirty(scores):
 
 @misconception(
     "softmax",
-    confuses="a gradient that comes in with one that lies in order: the backward pass expects a "
-    "gradient whose rows are in memory order",
+    confuses="an incoming gradient with one whose rows are in memory order: the backward pass "
+    "expects a gradient whose rows are in memory order",
     hint="A gradient may be transposed like any tensor. Which of `view` and `reshape` takes it?",
 )
 def own_backward_of_rows(scores, dim=-1):

@@ -114,7 +114,7 @@ def eps_beside_the_root(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="eps in the formula with a detail that can go: eps is left out",
+    confuses="eps in the formula with a detail that may be left out: eps is left out",
     hint="What happens to a token whose entries are all equal?",
 )
 def no_eps(x, sublayer_output, weight, bias, eps=1e-5):
@@ -826,7 +826,8 @@ class network_sees_the_attention(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="post-norm with both: the input is normalized before it is added as well",
+    confuses="post-norm with post-norm and pre-norm together: the input is normalized before it is "
+    "added as well",
     hint="How often is norm1 used in the docstring? What is added to the output of attention?",
 )
 class input_normalised_before_it_is_added(_Parts):
@@ -837,8 +838,8 @@ class input_normalised_before_it_is_added(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="post-norm with both: the network sees the result of norm2, and norm2 is used again "
-    "after it",
+    confuses="post-norm with post-norm and pre-norm together: the network sees the result of "
+    "norm2, and norm2 is used again after it",
     hint="Where is norm2: before the network, or after the sum?",
 )
 class second_norm_before_the_network_as_well(_Parts):
@@ -849,8 +850,8 @@ class second_norm_before_the_network_as_well(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="post-norm with both: attention sees the result of norm1, and norm1 is used again "
-    "after it",
+    confuses="post-norm with post-norm and pre-norm together: attention sees the result of norm1, "
+    "and norm1 is used again after it",
     hint="Where is norm1: before attention, or after the sum?",
 )
 class first_norm_before_attention_as_well(_Parts):

@@ -257,7 +257,8 @@ class leading_dimensions_not_restored(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="tokens of their own with tokens that share: the mean over the tokens is subtracted",
+    confuses="separate tokens with tokens that share numbers: the mean over the tokens is "
+    "subtracted",
     hint="Change one token. Should the results of the other tokens change?",
 )
 class centred_over_the_tokens(_TwoLayers):
