@@ -48,6 +48,6 @@ def build_wheel(root: Path, out: Path) -> Path:
     if result.returncode != 0 or len(wheels) != 1:
         raise GraderError(
             f"the wheel of {root} can't be built ({install_with('instructor')}"
-            f" brings what it needs):\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
+            f" installs what it needs):\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
         )
     return wheels[0]

@@ -29,7 +29,7 @@ from .student_wheel import student_wheel
 
 #: folders that released notebooks leave behind when they run; git also ignores them
 _LITTER = {"__pycache__", ".ipynb_checkpoints"}
-_EXTRA = "not released any more"
+_EXTRA = "no longer released"
 
 
 @dataclass(frozen=True, slots=True)

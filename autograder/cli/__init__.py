@@ -98,7 +98,7 @@ _SECTIONS = {
         "feedback": ("results", "Write a feedback page for every student."),
         "report": ("results", "Write a report on the class."),
         "similar": ("results", "Find pairs of submissions that are alike."),
-        "mistakes": ("mistakes", "Show wrong answers that behave alike and have no name."),
+        "mistakes": ("mistakes", "Show wrong answers that match no known mistake."),
         "misconception": ("mistakes", "Make a student's answer a known mistake."),
         "export": ("results", "Export grades for a platform."),
         "push": ("live", "Write grades and feedback to Canvas or Moodle."),

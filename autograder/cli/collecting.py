@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--zone",
-    help="The time zone of times that name none, such as Europe/Berlin (default: that of the due "
+    help="The time zone of times without one, such as Europe/Berlin (default: that of the due "
     "dates).",
 )
 @click.option(

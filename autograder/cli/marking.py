@@ -80,7 +80,7 @@ def comments(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Add a comment to the class's bank, or list its comments and how often each was given.
+    """Add a comment to the class's comment bank, or list its comments and how often each is used.
 
     Graders write #NAME in formgrader or with `autograder mark`, and students read TEXT. If NAME
     exists already, the new text replaces the old one, even in comments given before; write the

@@ -30,7 +30,7 @@ _LONGEST_ESCAPE = 10
 def mistakes(
     class_folder: Path, assignment: str | None, most: int, course_folder: Path, as_json: bool
 ) -> int:
-    """Show wrong answers that behave alike and have no name, the largest groups first.
+    """Show wrong answers that match no known mistake, in groups that behave alike.
 
     Each group is shown with one anonymous answer, the calls that fail, and a mark that identifies
     the group.
@@ -45,7 +45,7 @@ def mistakes(
     for group in groups[:most]:
         _print_group(group)
     if not groups:
-        console.print("every wrong answer whose behavior is known has a name")
+        console.print("every wrong answer that ran has a name")
     elif len(groups) > most:
         console.print(
             f"and {len(groups) - most} smaller groups; to see all, use --most {len(groups)}"

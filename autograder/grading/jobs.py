@@ -179,7 +179,7 @@ class ClassGrader:
         try:
             answer = job.pipe.recv()
         except (EOFError, OSError):
-            self._replace(job, waiting, "the grader's process ended on this submission")
+            self._replace(job, waiting, "the grader's process ended during this submission")
             return True
         if isinstance(answer, SandboxFailure) and self.grader.fork_server.has_ended():
             self._restart(waiting, answer)

@@ -85,7 +85,7 @@ class NewDates:
         assignment, student = self._there.course.assignment(name), known.student
         base = _base(assignment, work, self._dates, known.person)
         if base is None or due < base:
-            why = "there is no due date" if base is None else "it is earlier than everybody's"
+            why = "there is no due date" if base is None else "it is before the class's date"
             text = _date_text(due, self._zone)
             self.notes.append(f"{student}: the date {text} for {name} is left out: {why}")
             return ()

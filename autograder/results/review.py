@@ -58,7 +58,7 @@ def _of_exercise(exercise: ExerciseResult) -> Iterator[tuple[Sequence[str], str]
         yield whole, f"{exercise.file or 'the file'} can't be read"
         return
     if never_ran(exercise):
-        yield whole, "every question stopped with an error; is one line to blame?"
+        yield whole, "every question stopped with an error; is a single line the cause?"
     for question in exercise.questions:
         if question.verdict in _LOOK:
             yield (*whole, question.question), _LOOK[question.verdict]

@@ -32,7 +32,7 @@ NEXT_STEPS: dict[Verdict, str] = {
     Verdict.CRASHED: "Remove calls that end Python, such as exit(), and recursion without an end.",
     Verdict.OUTPUT_LIMIT: "Remove the print calls inside the function.",
     Verdict.FORBIDDEN: "Write this step yourself. The docstring says which calls are not allowed.",
-    Verdict.PROTOCOL: "Return what the docstring says, usually one tensor, and nothing else.",
+    Verdict.PROTOCOL: "Return only what the docstring asks for, usually one tensor.",
 }
 
 _ADVICE: dict[ExerciseStatus, str] = {

@@ -155,7 +155,7 @@ _MESSAGES = tuple(
         ),
         (
             r"expected an indented block",
-            "the lines below one that ends with `:` begin four spaces further to the right",
+            "lines below a line that ends with `:` begin four spaces further to the right",
         ),
         (
             r"'(return|yield|await)' outside",

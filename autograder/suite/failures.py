@@ -32,14 +32,14 @@ from .raised import advice
 from .relations import nan_in, relation
 
 _NO_RETURN = "end the function with `return` and the result"
-_NOT_A_TENSOR = "return what the docstring says, and nothing else with it"
-_LIST = "make one tensor of the list with `torch.stack`; let its items be tensors, not numbers"
-_NUMBERS = "make a tensor of the list with `torch.tensor`: its numbers carry no gradient here"
-_SHAPE = "write the shape next to each line, and compare the last one with the docstring's"
+_NOT_A_TENSOR = "return only what the docstring asks for"
+_LIST = "make one tensor from the list with `torch.stack`; its items must be tensors, not numbers"
+_NUMBERS = "make a tensor from the list with `torch.tensor`: its numbers need no gradient here"
+_SHAPE = "write the shape next to each line, and compare the last shape with the docstring's"
 DTYPE = "give tensors that you create (`torch.zeros`, `torch.tensor`) the dtype of the input"
 _GRADIENT_CUT = (
-    "look for `.detach()`, `.data`, `.item()`, `torch.tensor(...)` or `no_grad` between it and the "
-    "result"
+    "look for `.detach()`, `.data`, `.item()`, `torch.tensor(...)` or `no_grad` on the way from "
+    "there to the result"
 )
 _ASSERT = "; an `assert` raises an AssertionError, so write `if ...: raise {}(...)`"
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -201,7 +201,7 @@ def check_numbers(call: str, value: Any) -> None:
     if not nan:
         return
     count, _, hint = nan.partition(": ")
-    text = got_expected(count, "numbers, and no nan")
+    text = got_expected(count, "numbers without nan")
     raise WrongAnswer(
         Message(call, text, f"{LIKELY}{hint}", cause="nan", about=ExpectationKind.PROPERTY)
     )

@@ -63,7 +63,7 @@ class Forbidden:
         """
         found = self._found(operators, names)
         if found is None and differs:
-            found = "gives a different answer while its calls are observed"
+            found = "returns a different result while its calls are observed"
         if found is not None:
             raise AnswerForbidden(
                 f"{question}: your code {found}, which this question does not allow.\n"

@@ -42,8 +42,8 @@ _OTHER_DEFINITION = "the line with `def` takes different arguments than the ques
 _REFUSED = row(
     r"^ValueError",
     "a ValueError is raised where a result is expected",
-    "if your own `raise` causes it, its condition refuses a call that is right: compare it with "
-    "the docstring; otherwise, print the shapes just before the line of the error",
+    "if your own `raise` causes it, its condition rejects a valid call: compare it with the "
+    "docstring; otherwise, print the shapes just before the line of the error",
 )
 #: matches a ValueError raised on purpose, which has none of these texts of Python and torch
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)

@@ -55,7 +55,7 @@ OF_LINES: tuple[Row, ...] = (
         r"^(?!.*view size).*(sizes?|shapes?|dimension)",
         "the sizes of two tensors do not match",
         "with a batch in front, `transpose(0, 1)` moves the batch: count dimensions from the "
-        "right, `.transpose(-2, -1)`",
+        "right, as in `.transpose(-2, -1)`",
         r"\.transpose\((0, ?1|1, ?0)\)",
     ),
     row(
@@ -70,7 +70,7 @@ OF_LINES: tuple[Row, ...] = (
     row(
         r"softmax\(\) (received|missing)|missing.*argument.*'?dim\b",
         "softmax is called without a dimension",
-        "softmax needs the dimension along which the weights sum to 1: `dim=-1`, the keys",
+        "softmax needs the dimension along which the weights sum to 1, that of the keys: `dim=-1`",
         r"softmax\((?!.*(\w=|, ?)-?\d)",
         is_cause=True,
     ),
@@ -292,8 +292,8 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"^KeyError: .*already exists",
         "a name is given twice in one module",
-        "the module already has something of that name: use different names, and let "
-        "`register_buffer` alone make the attribute",
+        "the module already has something of that name: use different names, and let only "
+        "`register_buffer` create the attribute",
     ),
     row(
         r"^KeyError",

@@ -41,15 +41,15 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"has created a parameter",
         "a call creates a parameter",
-        "create all parameters in `__init__`: an optimizer that was made before the first call "
-        "does not know any later ones. A mask or a table is not a parameter: `register_buffer` "
-        "also moves it with the module",
+        "create all parameters in `__init__`: an optimizer that was created before the first call "
+        "does not know parameters that are created later. A mask or a table is not a parameter: "
+        "`register_buffer` also moves it with the module",
     ),
     row(
         r"[Ii]nference tensor",
         "a result is made in inference mode",
         "a result of `torch.inference_mode()` can't be changed by its caller or used in training: "
-        "leave it out, or use `torch.no_grad()` where no gradient is needed",
+        "remove `inference_mode`, or use `torch.no_grad()` where no gradient is needed",
     ),
     row(
         r"einsum\(\)",
@@ -60,8 +60,8 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"Given normalized_shape",
         "a norm gets vectors of a different length than it was made for",
-        "a norm is created with the length of its vectors, the last dimension: print the "
-        "shape just above this line",
+        "a norm is created with the length of its vectors, which is the size of the last "
+        "dimension: print the shape just above this line",
     ),
     row(
         r"same dtype|expected scalar type|expected .* dtype|dtype .* but got|to have the same|"
@@ -82,14 +82,14 @@ OF_TENSORS: tuple[Row, ...] = (
         r"must be a (matrix|vector|[123]-?D)|[123]D tensors|expected 2D|but found \d-?D|"
         r"vector and matrix|both arguments to (linear|matmul)",
         "a product gets a tensor with the wrong number of dimensions",
-        "`dot` takes two vectors, `mm` and `.T` take matrices, `bmm` takes three dimensions each: "
-        "`@` and `transpose(-2, -1)` work with any number of leading dimensions",
+        "`dot` takes two vectors, `mm` and `.T` take matrices, `bmm` takes tensors of three "
+        "dimensions: `@` and `transpose(-2, -1)` work with any number of leading dimensions",
     ),
     row(
         r"must match except in|expects each tensor to be equal size|Tensors must have same number",
         "parts of different sizes are combined",
-        "`cat` needs parts whose sizes are equal except in its own dimension, `stack` "
-        "needs equal ones: print their shapes",
+        "`cat` needs tensors whose sizes are equal except in the dimension along which it joins "
+        "them, and `stack` needs tensors of equal shape: print their shapes",
     ),
     row(
         r"must match the (size|existing size)|broadcast|expand\(|number of sizes provided",
@@ -107,8 +107,8 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"view size is not compatible",
         "`view` is used where memory is in a different order",
-        "`view` needs the numbers in memory order, and `transpose` changed it: `reshape` makes "
-        "a copy if `view` can't be used",
+        "after `transpose`, the numbers are no longer in order in memory, as `view` needs them: "
+        "`reshape` makes a copy if `view` can't be used",
         is_cause=True,
     ),
     row(
@@ -140,8 +140,8 @@ OF_TENSORS: tuple[Row, ...] = (
         r"in-?place operation|is being used in an in-place|modified by an inplace|"
         r"does not support in-?place",
         "an in-place operation changes what the gradient needs",
-        "an in-place operation (`x -= ...`, `x[...] = ...`, a name ending in `_`) changes what the "
-        "gradient still needs: make a new tensor",
+        "an in-place operation (`x -= ...`, `x[...] = ...`, a name ending in `_`) changes a tensor "
+        "that is still needed for the gradient: make a new tensor",
     ),
     row(
         r"[Oo]ne element tensors|Boolean value of Tensor|a Tensor with \d+ elem|"
@@ -159,8 +159,8 @@ OF_TENSORS: tuple[Row, ...] = (
         r"item\(\) cannot be called on meta|Cannot copy out of meta|meta device type tensor",
         "numbers leave the device that they are on",
         "numbers are copied to a different device here, or become plain numbers, for example by "
-        "`.item()`, `.tolist()` and `x[...] = ...` into a tensor that is elsewhere: compute with "
-        "tensors, on the device of the input",
+        "`.item()`, `.tolist()`, or `x[...] = ...` for a tensor on a different device: compute "
+        "with tensors, on the device of the input",
     ),
     row(
         rf"`self\.(?P<name>\w+)` {PLAIN_ATTRIBUTE}",

@@ -285,7 +285,8 @@ def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch
         return f"each row sums to {float(rows.mean()):.4g} instead of 1"
     if abs(float(got.sum()) - 1) < _NEAR:
         return "all values together sum to 1, but each row should"
-    return f"the rows sum to {float(rows.min()):.4g} ... {float(rows.max()):.4g} instead of 1"
+    low, high = float(rows.min()), float(rows.max())
+    return f"the sums of the rows are from {low:.4g} to {high:.4g}, instead of 1"
 
 
 def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:

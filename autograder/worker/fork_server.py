@@ -64,7 +64,7 @@ def _prepared(descriptor: int) -> Forking:
         heap.use_huge_pages()
     gc.enable()
     if len(os.listdir("/proc/self/task")) != 1:
-        raise RuntimeError("the fork server must have one thread: forks of more may hang")
+        raise RuntimeError("the fork server has several threads, so its forks may hang")
     control.send(b"R")
     return Forking(control, namespaces, rules, settings["kept"], others)
 

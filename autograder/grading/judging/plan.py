@@ -104,7 +104,7 @@ def _unusable(test: str, failure: Exception) -> ContentError:
     return ContentError(
         Path(place.filename),
         place.lineno,
-        f"{test} can't judge even the solution: {type(failure).__name__}: {failure}",
+        f"{test} fails even for the solution: {type(failure).__name__}: {failure}",
         "correct the test, or the code that it calls",
     )
 

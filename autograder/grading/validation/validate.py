@@ -157,7 +157,7 @@ def _problem(case: Case, question: QuestionResult) -> str:
         if right:
             return "was not caught: it has full marks"
         name = (question.misconception or "").removeprefix(f"{case.exercise.name}.")
-        return f"called {name}, which is not what it does" if name not in case.fitting else ""
+        return f"named {name}, which is a different mistake" if name not in case.fitting else ""
     if right:
         return ""
     failed = next((test for test in question.tests if not test.passed), None)

@@ -57,7 +57,7 @@ _OTHER_WEIGHTS = (
 )
 _NO_MORE_WEIGHTS = (
     "a layer creates all its parameters in its constructor: an optimizer that was made before "
-    "the first call does not know any later ones"
+    "the first call does not know parameters that are created later"
 )
 _STILL = (
     "some weights may be frozen (`requires_grad = False`): all others, and the inputs, still get "
@@ -69,7 +69,7 @@ _RESULTS = (
 )
 _BACKWARD = (
     "`backward()` leaves the gradients in `.grad`, however small they are: no hook changes them, "
-    "and no weight moves before the optimizer's step"
+    "and no weight changes before the optimizer's step"
 )
 _RESTORED = (
     "a new layer with the `state_dict()` of this one computes the same: everything that a layer "

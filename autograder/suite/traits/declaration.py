@@ -38,7 +38,7 @@ FLOAT64, ERRORS, CHANCE = "float64", "errors", "chance"
 TRAITS = (*GENERATED, FLOAT64, ERRORS, CHANCE)
 #: the reasons for a question that computes without tensors: `Traits("...", [], without=...)`
 NO_TENSORS: Mapping[str, str] = {
-    trait: "it computes without tensors; its own tests show what holds" for trait in TRAITS
+    trait: "it computes without tensors; its own tests check its properties" for trait in TRAITS
 }
 
 #: the size of each letter unless a declaration says otherwise

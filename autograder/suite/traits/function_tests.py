@@ -68,7 +68,7 @@ _BACKWARD = (
 )
 _FROZEN = (
     "each argument may be the only one that requires a gradient, as weights do and data does "
-    "not: its gradient does not depend on another's `requires_grad`"
+    "not: its gradient does not depend on `requires_grad` of the others"
 )
 #: the common size if all sizes are equal: without gradients, and with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3

@@ -34,8 +34,8 @@ from .slopes import (
 )
 
 _BATCH = (
-    "the samples of a batch are independent: each gives the result that it gives alone, with all "
-    "of its dimensions, even if there is only one of them"
+    "the samples of a batch are independent: each gives the result that it gives alone, and a "
+    "batch of a single sample keeps its batch dimension"
 )
 _ANOTHER_LENGTH = (
     "a call must leave nothing behind that affects the next one, which has a different length"

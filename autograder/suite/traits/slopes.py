@@ -15,9 +15,9 @@ from ..failures import DTYPE
 #: a step so small that it does not change values with only the digits of float32
 STEP = 1e-7
 _GRADIENT = (
-    "in float64 a small step of an input changes the value by what the gradient says: `.detach()`, "
-    "`.item()` and `torch.tensor(...)` cut the gradient, `.float()` and new tensors without a "
-    "dtype lose the step"
+    "in float64, a small step of an input changes the value as the gradient predicts: "
+    "`.detach()`, `.item()` and `torch.tensor(...)` cut the gradient, and `.float()` and new "
+    "tensors without a dtype lose the step"
 )
 
 _NO_TENSOR = "the result does not have the type that the docstring gives: is it a tensor?"

@@ -42,10 +42,10 @@ _FOR_STUDENTS: Mapping[str, str] = {
 
 #: the likely cause of a failure, unless the declaration has one
 _LIKELY = {
-    LAYOUT: "only the numbers count, not how they lie in memory: a tensor may be transposed, a "
+    LAYOUT: "only the numbers count, not their order in memory: a tensor may be transposed, a "
     "slice or expanded; `.view` needs contiguous memory, `.reshape` does not",
     SIZE: "any size may be 1, and sequences may be long: no size is hard-coded, none is taken from "
-    "another dimension, and a dimension of size 1 stays (`.squeeze()` takes it away)",
+    "another dimension, and a dimension of size 1 stays (`.squeeze()` removes it)",
     CALLS: "every call is independent: it uses no result, mask or size of an earlier one",
     GRADIENTS: "`.detach()`, `.item()`, `.data`, `torch.no_grad()` or `torch.tensor(...)` cuts the "
     "gradient of everything before it",

@@ -219,7 +219,7 @@ def test_a_release_is_fresh_until_something_changes(
     folder.joinpath("__pycache__", "sums.pyc").write_bytes(b"")
     assert [(item.path, item.problem) for item in verify_fresh(course)] == [
         ("basics/halves.py", "missing"),
-        ("basics/notes.txt", "not released any more"),
+        ("basics/notes.txt", "no longer released"),
         ("basics/sums.ipynb", "differs"),
     ]
 

@@ -162,6 +162,6 @@ def test_a_test_that_always_fails_is_the_authors_fault(tmp_path: Path) -> None:
         '    expect.same("total", draw.normal(3).no_such_method(), likely="add up")\n'
     )
     runner = collect_suites(tmp_path, [suite])
-    with pytest.raises(ContentError, match="test_total can't judge even the sol.*no_such") as error:
+    with pytest.raises(ContentError, match="test_total fails even for the sol.*no_such") as error:
         rehearse(runner, suite, 1)
     assert (error.value.path, error.value.line) == (suite, 4)

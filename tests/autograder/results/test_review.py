@@ -31,7 +31,7 @@ def test_one_line_that_ends_all_questions_is_not_a_mistake(
     every = stopped(make_result("ada", (0.0, 0.0, 2.0)), 0, 1)
     assert never_ran(every.exercises[0])
     assert reasons_to_look(every) == (
-        "masking: every question stopped with an error; is one line to blame?",
+        "masking: every question stopped with an error; is a single line the cause?",
     )
     assert list(unnamed_in([every])) == []
     one = stopped(make_result("ada", (0.0, 2.0, 2.0)), 0)

@@ -1,4 +1,4 @@
-"""docs/messages.md contains every message of `check`, collected from the code.
+"""docs/messages.md lists messages of `check`, collected from the code.
 
 `python tests/autograder/student/test_messages_page.py` rewrites the page.
 """
@@ -18,8 +18,8 @@ TABLES = sorted((Path(__file__).parent / "mistakes").glob("*.toml"))
 HEAD = """\
 # What `check` says
 
-A test collects these messages from the program. The test run makes each of the mistakes below, and
-checks that the student sees the texts next to it.
+A test collects these messages from the program. The tests make each of the mistakes below, and
+check that the student sees the texts next to it.
 
 ## The state of a question
 

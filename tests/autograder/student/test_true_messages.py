@@ -29,7 +29,7 @@ EXERCISES = {e.name: e for assignment in COURSE.assignments for e in assignment.
 NO_ERROR = "a result, and no error"
 #: phrases that occur only in messages about wrong values
 OF_VALUES = re.compile(
-    r"the future has weight|rows and columns|sums? to|`\.view` wants|samples of a batch|"
+    r"the future has weight|rows and columns|sums? to|`\.view` needs|samples of a batch|"
     r"the module's mode|leave nothing behind|right one times|infinite",
     re.IGNORECASE,
 )

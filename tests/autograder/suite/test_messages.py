@@ -135,12 +135,12 @@ def _matrices_in_bmm(inputs: torch.Tensor, query: torch.Tensor) -> Any:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (_matrices_in_bmm, "`bmm` takes three dimensions"),
+        (_matrices_in_bmm, "`bmm` takes tensors of three dimensions"),
         (_misspelt, "`qurey` has no value"),
         (_other_arguments, "must stay as it was given: answer(inputs, query)"),
         (_tuple_of_max, "return two tensors"),
         (_no_product, "do not fit a matrix product"),
-        (_refuses, "refuses a call that is right"),
+        (_refuses, "rejects a valid call"),
         (_unpacks, "fewer values than names"),
     ],
 )

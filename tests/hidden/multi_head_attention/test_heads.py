@@ -114,8 +114,7 @@ def test_merge_keeps_float64(expect: Expect, draw: Draw) -> None:
 def test_attention_of_one_and_two_tokens(expect: Expect, draw: Draw) -> None:
     likely = (
         "the first token can attend only to itself, so its context is its own value; the second "
-        "divides its attention between two tokens, by scores that are divided by the square root "
-        "of the head size"
+        "token has two scores, which are divided by the square root of the head size before softmax"
     )
     for num_tokens in (1, 2):
         q, k, v = (draw.normal(1, 2, num_tokens, 3) for _ in range(3))

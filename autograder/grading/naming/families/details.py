@@ -38,7 +38,7 @@ def _takes_the_place(names: DefinitionNames, old: ast.AST, new: ast.AST | None) 
     one, other = names.meaning(new), names.meaning(old)
     if not one or not other or one == other:
         is_check = names.is_in_a_check(old)
-        return "a check looks at a different value than required" if is_check else ""
+        return "a check tests a different value than required" if is_check else ""
     if names.layer(old):
         return f"{one} does what {other} should do"
     return f"{one} {is_or_are(one)} used where {other} should be"
