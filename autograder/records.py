@@ -44,8 +44,6 @@ class SubmissionStatus(enum.StrEnum):
 
 
 class ExerciseStatus(enum.StrEnum):
-    """The status of one exercise of a submission."""
-
     GRADED = "graded"
     MISSING = "missing"
     UNREADABLE = "unreadable"

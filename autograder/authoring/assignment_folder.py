@@ -125,7 +125,7 @@ def _manifest(
 
 
 def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the files of hints, comparisons, known mistakes and stars, by path."""
+    """Returns the files of hints, texts for right answers, known mistakes and stars, by path."""
     texts: dict[str, Mapping[str, object]] = {
         HINTS: hints_of(root, assignment),
         AFTERWARDS: afterwards_of(root, assignment),

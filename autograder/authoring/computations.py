@@ -56,7 +56,7 @@ def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
 
 
 def _results(node: ast.expr) -> Iterator[str]:
-    """Yields the form and the calls of an expression as keys, if it may be a whole answer."""
+    """Yields keys for an expression that may be a whole answer: its form and its calls."""
     inner = list(ast.walk(node))
     spread = [item for item in inner if isinstance(item, ast.Subscript) and _adds_a_size(item)]
     if sum(isinstance(item, _OPERATIONS) for item in inner) + len(spread) >= _RETURNED:
@@ -77,7 +77,7 @@ def _form(node: ast.expr) -> str:
 
 
 def _keys(node: ast.expr) -> Iterator[str]:
-    """Yields the text or the form of an expression as a key, if it contains a matrix product."""
+    """Yields keys for an expression with a matrix product: its text or its form."""
     inner = list(ast.walk(node))
     if not any(map(_is_product, inner)):
         return
@@ -96,7 +96,6 @@ def _is_product(node: ast.AST) -> bool:
 
 
 def _name_of(call: ast.Call) -> str:
-    """Returns the last part of the name of the called function."""
     return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 

@@ -37,8 +37,6 @@ class Leak:
 
 
 class LeakFinder:
-    """Searches texts for the secrets of a course."""
-
     def __init__(self, course: Course) -> None:
         self._secrets = secrets_of(course)
         self._computed = computed_by(course)

@@ -264,7 +264,7 @@ def _check_complete(exercise: Exercise, answered: set[str]) -> None:
 
 
 def line_of(text: str, part: str) -> int | None:
-    """Returns the number of the last line with `part`; of two such lines, the last is too many."""
+    """Returns the number of the last line with `part`; of two such lines, the last is an error."""
     found = [number for number, line in enumerate(text.splitlines(), 1) if part in line]
     return found[-1] if found else None
 

@@ -16,7 +16,8 @@ from .origins import read_origins
 from .people import Roster, read_roster
 from .tables import change_rows, read_table
 
-#: the table of submissions that got an allowance in the gradebook, so that it can be removed
+#: the table of submissions that got an allowance in the gradebook, so that the allowance can be
+#: removed
 ALLOWED_FILE = "allowed.csv"
 _COLUMNS = ("student", "assignment")
 #: the maximum number of names in a sentence; the exported table contains all of them

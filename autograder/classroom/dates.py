@@ -42,8 +42,6 @@ class CountingRule(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassRules:
-    """The rules that apply to a whole class."""
-
     late_days: int = 0
     counts: CountingRule = CountingRule.LAST
 

@@ -1,8 +1,8 @@
 """Stores a class's live connection in `live.csv` and `pushed.csv` of the class folder.
 
-`live.csv` maps our assignments to the platform's numbers, so that an assignment may be renamed on
-the platform. `pushed.csv` contains the grades that were written last, so that a push notices if a
-person has changed a grade on the platform. Neither file contains an access token.
+`live.csv` maps the course's assignments to the platform's numbers, so that an assignment may be
+renamed on the platform. `pushed.csv` contains the grades that were written last, so that a push
+notices if a person has changed a grade on the platform. Neither file contains an access token.
 """
 
 from __future__ import annotations

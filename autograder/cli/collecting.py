@@ -108,7 +108,6 @@ COMMANDS = (collect,)
 
 
 def needs_a_person(report: CollectReport) -> bool:
-    """Returns whether anything in a collection needs a person's attention."""
     return bool(report.missing or report.waiting or report.looks or report.asked)
 
 

@@ -41,7 +41,7 @@ MAX_ANSWER_BYTES = 10 << 20
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """A repository: its folder, its path below the given folder, and its login."""
+    """A repository: its folder, its path below the given folder, and its owner's login."""
 
     folder: Path
     path: tuple[str, ...]

@@ -208,7 +208,6 @@ class _Collection:
         return entry.is_archive or self._names.is_exercise(self._names.standard(place.own[-1])[0])
 
     def notes_on_other_assignments(self) -> tuple[str, ...]:
-        """Returns notes on files of other assignments; raises `UserError` if most files are."""
         return self._sorting.notes_on_other_assignments()
 
     def place(self, notes: Sequence[str]) -> CollectReport:

@@ -50,7 +50,8 @@ class Outcome(enum.StrEnum):
     WAITING = "waiting"
     #: an existing submission has a later time, and stays
     OLDER = "older"
-    #: the submission is late, the existing one is on time, and the class counts the last on time
+    #: the submission is late, the existing one is on time, and the class counts the last submission
+    #: on time
     LATE = "late"
     #: the same upload as before, but an earlier submission has earned more, and the class counts
     #: the best one

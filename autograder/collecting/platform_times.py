@@ -33,7 +33,8 @@ _COLUMNS = (
     *("submitted_at", "submitted", "time", "timestamp"),
 )
 _NOTHING = ("", "-", "Never")
-#: Moodle's column of numbers such as `Participant 17`, which names in its download contain
+#: Moodle's column of numbers such as `Participant 17`; names in Moodle's downloads contain these
+#: numbers
 _MOODLES_NUMBER = "Identifier"
 
 

@@ -1,4 +1,4 @@
-"""Makes a collection exclusive, and records each change beforehand, so that it can be undone.
+"""Runs one collection at a time, and records each change beforehand, so that it can be undone.
 
 Even a collection that was killed can be undone.
 """

@@ -51,8 +51,6 @@ class PromisedError:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRules:
-    """The rules of one question."""
-
     not_allowed: NotAllowed | None = None
     promises: tuple[PromisedError, ...] = ()
 

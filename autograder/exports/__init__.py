@@ -17,7 +17,6 @@ from .roster import read_roster
 
 
 def export_formats() -> tuple[str, ...]:
-    """Returns the names of all formats."""
     return tuple(sorted(module.name for module in iter_modules(formats.__path__)))
 
 

@@ -54,7 +54,7 @@ def arrival_plot(spots: Sequence[ArrivalSpot]) -> ArrivalPlot | None:
 
 
 def _radii(spots: Sequence[ArrivalSpot]) -> Iterator[float]:
-    """Yields radii of at least `_LEAST`; larger areas are proportional to the submissions."""
+    """Yields radii of at least `_LEAST`; larger circles have areas proportional to submissions."""
     most = max(spot.submissions for spot in spots)
     for spot in spots:
         yield max(_LEAST, _MOST * math.sqrt(spot.submissions / most))

@@ -134,7 +134,6 @@ class ExerciseGrader:
     def _judged(
         self, task: _Task, worker: PlannedImplementation, only: str | None = None
     ) -> Sequence[QuestionResult]:
-        """Judges all questions, or one of them, from a worker's replies."""
         suite, seed = task.exercise.hidden_suite, task.seed
         plan = self._plans.of(suite, seed, only)
         begin = partial(task.begin, worker)
@@ -192,8 +191,8 @@ class ExerciseGrader:
 class _JudgedText:
     """The results and notes of one text; `replies` are hashes of its workers' replies.
 
-    The results are certain if two workers gave equal replies; a single worker's may be due to
-    chance.
+    The results are certain if two workers gave equal replies; the replies of a single worker may be
+    due to chance.
     """
 
     results: tuple[QuestionResult, ...]
@@ -243,7 +242,7 @@ class _Task:
 def _probed(
     task: _Task, worker: RemoteImplementation, question: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Returns the replies to a probe; None if the answer can't be called or its worker ends."""
+    """Returns a worker's replies to a batch, or None if the answer can't run or the worker ends."""
     if question in task.answers.broken:
         return None
     worker.begin_question(question)

@@ -136,7 +136,7 @@ class Grader(Protocol):
     ) -> SubmissionResult:
         """Returns the result of one submission; raises an error only for the grader's own faults.
 
-        `watch` records the current place, and knows which places to leave out.
+        `watch` records the current place, and contains the places to leave out.
         """
 
 
@@ -156,7 +156,7 @@ class JobTask:
 
 
 class SandboxFailure(str):
-    """The reply of a job if the sandbox has failed: the reason."""
+    """A job's reply if the sandbox has failed; the text is the reason."""
 
 
 @dataclass(slots=True)

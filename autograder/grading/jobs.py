@@ -21,7 +21,7 @@ from .sources import Source
 from .watch import Costs, Stage, Watch, total_costs
 
 _TRIES = 2
-#: the number of fork servers that may be lost during a submission before it is given up
+#: a submission is given up after this many fork servers were lost while it was graded
 _LOSSES = 5
 
 #: creates the result of a submission that could not be graded, from the reason

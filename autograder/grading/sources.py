@@ -105,7 +105,7 @@ class Source(Protocol):
         """Returns descriptors that become readable when there may be another submission."""
 
     def planned(self) -> Sequence[Assignment]:
-        """Returns the assignments to plan in advance, with the exercises worth planning."""
+        """Returns the assignments to plan in advance, with the exercises that should be planned."""
 
     def workers(self) -> int | None:
         """Returns how many workers all submissions need at most, or None if unknown."""

@@ -178,7 +178,6 @@ class StreamedSubmissions:
         self._is_open = True
 
     def take(self) -> Task | None:
-        """Returns the task of the next available line that names a submission."""
         while (line := self._line()) is not None:
             if task := self._task_of(line):
                 return task

@@ -48,7 +48,6 @@ Costs = Mapping[Stage, float]
 
 
 def total_costs(*costs: Costs) -> Costs:
-    """Returns the sum of costs for each stage."""
     stages = dict.fromkeys(stage for one in costs for stage in one)
     return {stage: sum(one.get(stage, 0.0) for one in costs) for stage in stages}
 

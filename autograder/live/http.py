@@ -130,9 +130,7 @@ class Response(Protocol):
     """The part of a response that decides whether to repeat the request."""
 
     @property
-    def status_code(self) -> int:
-        """The status of the response."""
-        ...
+    def status_code(self) -> int: ...
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -140,9 +138,7 @@ class Response(Protocol):
         ...
 
     @property
-    def text(self) -> str:
-        """The body."""
-        ...
+    def text(self) -> str: ...
 
 
 A = TypeVar("A", bound=Response)

@@ -75,7 +75,7 @@ c.ClearSolutions.code_stub = {{"python": "raise NotImplementedError"}}  # as stu
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The class folder as nbgrader sees it, with the configuration that plugins read."""
+    """A class's nbgrader settings: database, folders, and the configuration that plugins read."""
 
     db_url: str
     course_id: str

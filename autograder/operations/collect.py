@@ -42,9 +42,9 @@ def collect(
     """Brings downloads and clones into `<into>/<student>/<assignment>/`.
 
     `into` is a class's folder of submissions, or the class folder. `times` is a platform's table of
-    submission times, and `zone` the time zone of times without a zone (default: that of the due
-    dates). `roster` is GitHub Classroom's, which maps logins to students, or the list of any other
-    platform, which updates the class's roster first, as `set_roster` does.
+    submission times, and `zone` the time zone of times that do not state one (default: that of the
+    due dates). `roster` is GitHub Classroom's, which maps logins to students, or the list of any
+    other platform, which updates the class's roster first, as `set_roster` does.
 
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)

@@ -22,7 +22,7 @@ from ..submission.class_files import (
 )
 from ..submission.intake import FoundSubmissions, find_submissions
 
-#: the folder at or above which a course is searched for, unless one is named
+#: the folder at or above which a course is searched, if none is named
 HERE = Path()
 
 

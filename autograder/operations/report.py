@@ -1,4 +1,4 @@
-"""Reports on what a class has learned and what to teach next, as records and as a page."""
+"""Makes the report on a class, as records and as a page."""
 
 from __future__ import annotations
 

@@ -14,8 +14,6 @@ _LEAST = 1e-9
 
 
 class Cause(enum.StrEnum):
-    """The cause of a changed score."""
-
     SUBMISSION = "submission"
     SUITE = "suite"
     GRADER = "grader"
@@ -59,7 +57,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """All graded lines of one submission in order, and the index of the line to compare with."""
+    """All graded results of one submission in order, and the index of the one to compare with."""
 
     lines: tuple[SubmissionResult, ...]
     before: int
@@ -114,7 +112,7 @@ def attempts(
 
 
 def changes(found: Iterable[Attempts]) -> list[Change]:
-    """Returns the changes of automatic scores from the earlier line to the last one."""
+    """Returns the changes of automatic scores from the earlier result to the last one."""
     return [change for one in found for change in _changes_of(one) if _is_change(change)]
 
 

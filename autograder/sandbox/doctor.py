@@ -41,7 +41,7 @@ def probe():
 #: the maximum number of attempts to start a tier that is killed while it starts, for example by the
 #: kernel when memory is short
 _ATTEMPTS = 2
-#: the errors of the probe that mean that its worker was killed or stopped from outside
+#: the errors that the probe raises if its worker was killed or stopped from outside
 _STRUCK = (SandboxKilled, AnswerCrashed, AnswerTimeout)
 #: a reason that contains this text already includes a remedy
 _FIX = "\n    fix: "
@@ -80,7 +80,6 @@ def examine_all() -> tuple[Finding, ...]:
 
 
 def remedy_of(tier: Tier) -> str:
-    """Returns the remedy for a tier that does not work."""
     return LEVELS[tier].remedy if tier in LEVELS else "choose another tier"
 
 

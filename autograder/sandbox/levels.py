@@ -138,7 +138,6 @@ class Links:
         return list(self._opened.values())
 
     def close(self) -> None:
-        """Removes the folder and closes the descriptors."""
         self._temporary.close()
         for descriptor in self._opened.values():
             os.close(descriptor)

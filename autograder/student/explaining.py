@@ -92,7 +92,7 @@ def explained(
     around: AnswerContext,
     by_chance: bool = False,
 ) -> CheckedTest:
-    """Returns the result of a check that failed with `failure` after the answer's last step.
+    """Returns the result of a check that failed with `failure`; `step` is the answer's last call.
 
     `by_chance` is true if a right answer is random in this check.
     """
@@ -158,7 +158,7 @@ def _random_result(step: RecordedCall, by_chance: bool) -> Message | None:
         one, other = (_with_numbers(step.again()) for _ in range(2))
         text = difference(other, one)
         if text is None and not _has_nan(step.value):
-            with _unset_memory_is_nan():  # unset memory may be the same
+            with _unset_memory_is_nan():  # uninitialized memory may be equal by chance
                 text = difference(step.again(), one)
     except AnswerFault:
         return None
@@ -280,14 +280,14 @@ def _step_message(
     places: tuple[CodeLine, ...] = (),
     cause: str = "",
 ) -> Message:
-    """Returns the message about a step; without a `cause`, `got` is the cause."""
+    """Returns the message about a recorded call; without a `cause`, `got` is the cause."""
     step_to_take = f"{LIKELY}{hint}" if hint else ""
     differs = got_expected(got, expected)
     return Message(call_with_shapes(step), differs, step_to_take, places=places, cause=cause or got)
 
 
 def call_with_shapes(step: RecordedCall | None) -> str:
-    """Returns the call of a step, with shapes for tensors."""
+    """Returns a recorded call as text, with shapes instead of tensors."""
     if step is None:
         return ""
     built = step.question if step.built is None else call_text(step.question, step.built)

@@ -29,7 +29,6 @@ RAISED = "raised "
 #: the numbers of decimals, and then of digits, that are kept, so that rounding does not matter
 _DECIMALS, _DIGITS = 4, 3
 _WORD = re.compile(r"[^\W_]+")
-#: a whole number
 _COUNT = re.compile(r"(?<![\w.])\d+(?![\w.])")
 #: the most mistakes with the same results that are shown
 MOST_SENTENCES = 3
@@ -134,7 +133,7 @@ def _most_of(answers: Answers) -> Iterator[Answers]:
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:
-    """Returns whether a text contains the code that a sentence mentions, if it mentions any."""
+    """Returns whether a text contains the code that a sentence mentions; true if there is none."""
     code = re.findall("`([^`]+)`", sentence.partition(". ")[0])
     words = {re.findall(r"\w+", part)[-1] for part in code if re.search(r"\w", part)}
     return not words or not text or bool(words & set(re.findall(r"\w+", text)))

@@ -43,7 +43,7 @@ NO_CALL = "no call was made"
 
 
 def again(step: RecordedCall) -> Any:
-    """Repeats a step's call with the same numbers and weights; raises any error of the call."""
+    """Repeats a recorded call with the same numbers and weights; raises any error of the call."""
     if step.again is None:
         raise UserError(f"{step.question}: this check makes several calls; run `trace` instead")
     try:
@@ -117,7 +117,7 @@ class Recorder:
             raise
 
     def returned(self, value: Any, inputs_after: tuple[Any, ...] = ()) -> None:
-        """Records the last step's result, and its arguments if the call may have changed them."""
+        """Records the last call's result, and its arguments if the call may have changed them."""
         self.results.append(comparable_text(value))
         if inputs_after:
             self.results.append(comparable_text(inputs_after))

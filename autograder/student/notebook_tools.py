@@ -129,7 +129,7 @@ def retry(question: object) -> Any:
 
 
 def _from_answer(traceback: TracebackType | None) -> TracebackType | None:
-    """Returns the part of a traceback between frames of this package, otherwise all of it.
+    """Drops this package's frames from both ends of a traceback, unless there are no others.
 
     This package also runs below an answer, because it watches the answer's operations.
     """
@@ -163,11 +163,10 @@ def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -
     if leaning := wrong_import(question, _source(namespace), folder, exercises):
         return leaning
     (result,) = run_checks(suite, *_ready(namespace, folder), {question})
-    return _honest(result, namespace, folder)
+    return _annotated(result, namespace, folder)
 
 
 def _name_of(question: object) -> str:
-    """Returns the name of a question that is given as a name, a function or a class."""
     return str(getattr(question, "__name__", question))
 
 
@@ -177,7 +176,9 @@ def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementat
     return LocalImplementation(namespace, _source(namespace)), around
 
 
-def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
+def _annotated(
+    result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path
+) -> CheckedQuestion:
     """Adds a note if the cell differs from the checked code, or if the answer is missing."""
     if result.standing is Standing.MISSING:
         known = _manifest(folder).points

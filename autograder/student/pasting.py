@@ -23,7 +23,7 @@ Names = Mapping[str, Any]
 
 
 def pasteable(step: RecordedCall, names: Names) -> str:
-    """Returns the lines that repeat a step, or "" if they would contain different numbers.
+    """Returns the lines that repeat a recorded call, or "" if they would contain different numbers.
 
     `names` are the names that the notebook or the module defines.
     """

@@ -25,7 +25,7 @@ class LimitedOutput(io.TextIOBase):
         self._length = 0
 
     def start(self) -> None:
-        """Forgets the text written so far."""
+        """Discards the text written so far."""
         self.text, self._length = "", 0
 
     def writable(self) -> bool:

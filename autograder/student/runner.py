@@ -125,8 +125,8 @@ def _run(suite: Path, run: _Run, *more: object) -> _Run:
         code = pytest.main(
             [
                 str(suite),
-                # with a root elsewhere, pytest names the module by its whole path, and an imported
-                # module with the same name from another folder does not replace it
+                # with a root in another folder, pytest names the module by its full path, so that
+                # no imported module with the same name is used instead
                 *("-c", str(settings), f"--rootdir={folder}", "--noconftest"),
                 *("--import-mode=importlib", "--assert=plain", "--capture=no"),
                 *("-p", "autograder.suite.plugin"),

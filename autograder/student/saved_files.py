@@ -1,4 +1,4 @@
-"""Notices saved files for `autograder watch`, which checks them at once."""
+"""Detects saved files for `autograder watch`, which checks them at once."""
 
 from __future__ import annotations
 

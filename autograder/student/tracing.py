@@ -51,7 +51,7 @@ class Run:
 
 
 def traced(step: RecordedCall, namespace: Mapping[str, Any], locate: Locate) -> str:
-    """Repeats the call of a step, and returns its lines with the shapes in them, as text."""
+    """Repeats a recorded call, and returns its lines with the shapes in them, as text."""
     recorder = _Recorder(namespace)
     ended = ""
     with quiet(LimitedOutput()):

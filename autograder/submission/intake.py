@@ -154,7 +154,6 @@ def missing_file_note(
 
 
 def _named(folder: Path, files: Sequence[Path]) -> str:
-    """Returns the first few of the files, as paths below the folder."""
     return ", ".join(path.relative_to(folder).as_posix() for path in files[:_MOST_NAMED])
 
 

@@ -74,7 +74,7 @@ class GivenCells:
     def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
         """Returns the texts of given cells, without the statements that no other code needs.
 
-        `words` are all words in the student's own cells; the names that kept statements read are
+        `words` are all words in the student's own cells; names that the kept statements use are
         added to `words`.
         """
         texts: list[str] = []
@@ -96,7 +96,7 @@ _NONE_GIVEN = GivenCells()
 def module_of_notebook(
     data: bytes, names: Sequence[str], given: GivenCells = _NONE_GIVEN
 ) -> NotebookModule:
-    """Returns a notebook as a module that answers `names`.
+    """Converts a notebook to a module with the answers to the questions in `names`.
 
     Raises `SubmissionError` if `data` is not a notebook, or exceeds a limit.
     """

@@ -48,7 +48,7 @@ class ScaledScores:
         )
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
-        """Return arguments with low scores if `made` are of a kind that the class describes.
+        """Return arguments with low scores, or `made` if the class does not describe its shapes.
 
         All values except that of the first key are large.
         """

@@ -70,7 +70,7 @@ def _log_moments(
 
 
 def farthest_sum(largest: float, sums: int, variance: float) -> float:
-    """Return a bound that `sums` sums of independent terms exceed with a probability of 1e-9.
+    """Return a bound that any of `sums` sums of independent terms exceeds with probability 1e-9.
 
     The terms are at most `largest` in magnitude, with mean 0, and `variance` is that of a sum:
     Bernstein's P(|S| >= s) <= 2 exp(-s^2 / (2 (variance + largest s / 3))), solved for s.

@@ -83,7 +83,7 @@ class WarmGrader:
             name = json.loads(line).get("student")
             if name is not None:
                 self._waiting.pop(name).put(line)
-            else:  # a line was refused, with a reason: this machine has a different course
+            else:  # the grader refused a submission: this machine has a different course
                 self._printed.write(line)
                 break
         self._process.kill()

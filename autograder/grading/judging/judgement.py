@@ -42,7 +42,7 @@ class LimitedCache(Generic[T]):
 
 
 class Judgement(Observer):
-    """Observes a suite that judges planned answers, and skips tests whose outcome is known."""
+    """Observes a suite while it judges a submission, and skips tests whose outcome is known."""
 
     def __init__(
         self,

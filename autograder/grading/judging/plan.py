@@ -61,7 +61,7 @@ class TestPlan:
 class Plan:
     """All requests of one suite with one seed; `cpu_seconds` is the solution's time for them.
 
-    `agreement` contains the agreements of all tests that have one.
+    `agreement` combines the agreements (see `reply_agreement`) of all tests that have one.
     """
 
     seed: int
@@ -164,7 +164,7 @@ class Rehearsal(RequestImplementation, Observer):
         return value_of(reply)
 
     def _answer(self, request: tuple[Any, ...]) -> RawReply:
-        """Answers with the worker's own random state, which the draws of tests do not affect."""
+        """Answers a request with a separate random state, which draws in tests do not affect."""
         theirs = torch.get_rng_state()
         if self._drawn is not None:
             torch.set_rng_state(self._drawn)

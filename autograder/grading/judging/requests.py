@@ -42,7 +42,6 @@ class RequestImplementation(ABC):
         self._built = 0
 
     def new_number(self) -> int:
-        """Returns the number of the next layer."""
         self._built += 1
         return self._built - 1
 

@@ -3,7 +3,7 @@
 Anything that is not listed is refused: a name of Python or of a library, an attribute of a value,
 or a change to a library. So no list of functions that open files is needed.
 
-Only names are checked. So the lists contain nothing that finds an attribute by a string, as do
+Only names are checked. So the lists contain nothing that looks up an attribute by a string, such as
 `functools.wraps`, positional patterns, and classes that are created by a call.
 """
 
@@ -27,7 +27,7 @@ _LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="u
 _BUILTINS, _METHODS, _ATTRIBUTES, _SETTABLE = (
     frozenset(_LISTS[key].split()) for key in ("builtins", "methods", "attributes", "settable")
 )
-#: the allowed names of each module that may be imported; a module itself is never a value
+#: the allowed names of each module that may be imported; a module itself may not be used as a value
 _MODULES = {name: frozenset(names.split()) for name, names in _LISTS["modules"].items()}
 #: methods of tensors that give access to memory, or call other code later
 _NOT_OF_TENSORS = frozenset({"data_ptr", "module_load", "share_memory_"}) | {
@@ -128,7 +128,7 @@ class _Reader:
                 yield path
         if isinstance(node, ast.Attribute) and not paths and not _is_of_values(node.attr):
             yield f".{node.attr}"
-        match node:  # the class of a class makes classes
+        match node:  # the class of a class is `type`, which makes classes
             case ast.Name(id="type") if id(node) not in self._types:
                 yield "type as a value"
             case ast.Attribute(attr="__class__") if id(node) not in self._looked_at:
@@ -204,7 +204,6 @@ def _is_of_values(name: str) -> bool:
 
 @cache
 def _attributes() -> frozenset[str]:
-    """Returns the names of attributes that only compute."""
     of_tensors = {
         str(getattr(function, "__name__", ""))
         for function in get_overridable_functions()[torch.Tensor]
@@ -216,7 +215,6 @@ def _attributes() -> frozenset[str]:
 
 @cache
 def _is_taken(name: str) -> bool:
-    """Returns whether values of Python, torch or numpy have an attribute of this name."""
     return _is_special(name) or name in _taken()
 
 

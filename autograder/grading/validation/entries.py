@@ -89,7 +89,6 @@ def _bound(node: ast.stmt) -> list[str]:
 
 
 def _with_imports(catalogue: str, imports: list[str]) -> str:
-    """Returns the text with missing imports added below its last import."""
     body = ast.parse(catalogue).body
     known = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     _require_no_other_meaning(body, imports)

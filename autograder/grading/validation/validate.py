@@ -167,7 +167,6 @@ def _problem(case: Case, question: QuestionResult) -> str:
 
 
 def _is_generated(test: str) -> bool:
-    """Returns whether a test was generated from the question's traits, by its name."""
     return test.rpartition("[")[2].removesuffix("]") in GENERATED
 
 
@@ -283,7 +282,7 @@ def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]
 
 
 def _not_asked(text: str, batch: Batch) -> None:
-    """Does nothing: the tables exist, because the wrong answers have been graded."""
+    """Does nothing, because the tables of known mistakes already exist."""
 
 
 def _group(diagnosis: Diagnosis, case: Case) -> Group:

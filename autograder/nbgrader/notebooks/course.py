@@ -29,7 +29,7 @@ class NotebookCourse:
     assignments: tuple[str, ...]
 
     def directories(self, student: str = "*", assignment: str = "*") -> CourseDirectory:
-        """Returns nbgrader's view of the course, limited to a student and an assignment."""
+        """Returns nbgrader's `CourseDirectory`, limited to a student and an assignment."""
         found = CourseDirectory(config=self.config, root=str(self.root))
         found.student_id, found.assignment_id = student, assignment
         return found

@@ -154,7 +154,6 @@ class SandboxedExecute(ExecuteBehindWall):
 
 
 def source_notebooks(converter: Any, assignment: str) -> list[Path]:
-    """Returns the instructor's notebooks of an assignment."""
     course = converter.coursedir
     folder = Path(course.format_path(course.source_directory, ".", assignment))
     return sorted(folder.glob("*.ipynb"))
