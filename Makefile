@@ -69,11 +69,11 @@ student-names: setup-test ## run `check` on every known mistake in a student's f
 	@EVERY_MISTAKE=1 $(PY) -m pytest --quiet tests/autograder/student/test_known_mistakes.py
 
 .PHONY: student-mistakes
-student-mistakes: setup-grade ## write known mistakes' answers in the public checks, for the bundles (then run make release)
+student-mistakes: setup-grade ## run known mistakes in the public checks, and write the results for the bundles (then run make release)
 	@$(PY) tools/student_mistakes.py $(NAMES)
 
 .PHONY: tables
-tables: setup-grade ## write known mistakes' answers in changed hidden suites into tests/tables
+tables: setup-grade ## run known mistakes in changed hidden suites, and write the results into tests/tables
 	@$(PY) tools/tables.py $(NAMES)
 
 .PHONY: release

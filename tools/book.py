@@ -4,8 +4,8 @@
 
 A page shows the cells of the released notebook. Its pictures come from running the same cells with
 the solutions instead of the stubs, in a forked child of one warm process; outputs are kept in
-build/lessons, so that only changed notebooks run again. No page is written if one of them
-contains a secret of the course, by the same search as for releases.
+build/lessons, so that only changed notebooks run again. No page is written if the search for
+secrets, which also runs before a release, finds a secret of the course in one of them.
 """
 
 from __future__ import annotations

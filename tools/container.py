@@ -13,8 +13,8 @@ must find nothing to do. Then the attacks of the tests are graded in the same wa
 get its expected verdict, and every honest student full marks.
 
 A program in the image reports which guards of the container are off: none may be off in this
-container, and all must be off in one without guards. Otherwise, nobody would notice a missing
-guard, because the sandbox inside keeps the same attacks out.
+container, and all must be off in one without guards. The attacks cannot show that a guard is
+missing, because the sandbox in the container also stops them.
 """
 
 from __future__ import annotations
@@ -166,7 +166,10 @@ def _base_name() -> str:
 
 
 def _unnoticed(engine: ContainerTools) -> Iterator[str]:
-    """Prints the guards that are off, with guards and without them; yields unexpected results."""
+    """Prints which guards are off in a container with guards and in one without.
+
+    Yields unexpected results.
+    """
     for guarded, expected in ((True, []), (False, list(GUARDS))):
         volumes = [f"{ROOT}:/course:ro" if guarded else f"{ROOT}:/course"]
         python = "/opt/python/bin/python"

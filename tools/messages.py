@@ -79,7 +79,7 @@ def _messages(namer: Namer, exercise: Exercise, folder: Path) -> Iterator[Messag
 
 
 def messages_in(message: str) -> str:
-    """Returns a message without numbers: the first line, and the lines that say what to do."""
+    """Returns the first line of a message and its lines of advice, without numbers."""
     first, *others = message.split("\n")
     return "\n".join([first, *(line for line in others if line.startswith(_ADVICE))])
 

@@ -42,7 +42,7 @@ main()
 
 
 class ImpossibleDisturbance(Exception):
-    """The disturbance is impossible on this machine, for the given reason."""
+    """Raised if a disturbance is impossible on this machine; its text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)

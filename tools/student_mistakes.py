@@ -1,18 +1,20 @@
-"""Writes `source/<assignment>/mistakes.json`: known mistakes' answers in the public checks.
+"""Writes `source/<assignment>/mistakes.json`: the results of known mistakes in the public checks.
 
     python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 
 Release puts the file into the bundle, so that `check` can name the likely mistake of an answer.
-Each mistake of the catalogue, and each likely small change of the solution, is called as `check`
-calls a student's answer; its answers in the checks that it fails are the key to its sentence. A
-mistake is left out if it passes all checks, or if its answers in the failed checks equal the
+Each mistake of the catalog, and each likely small change to the solution, is called as `check`
+calls a student's answer; its results in the checks that it fails are the key to its sentence. A
+mistake is left out if it passes all checks, or if its results in the failed checks equal the
 solution's up to rounding. A change that only raises errors is also left out, because the errors
-say more. An entry of the catalogue precedes a change, and a change of a known step precedes
-other changes. Changes of one family with the same answers are one mistake, with the family's
-sentence. If two or three sentences remain for the same answers, `check` shows them; if there are
-more, it shows none. A file that is up to date with the checks, the catalogue and the code of the
-solutions is left unchanged; `--check` exits with 1 if a file is not. If only words of the catalogue
-have changed, only its entries are called again, which takes seconds instead of minutes.
+say more. If an entry of the catalog and a change have the same results, the entry's sentence is
+used, and changes of known steps precede other changes. Changes of one family with the same
+results count as one mistake, with the family's sentence. If two or three sentences remain for the
+same results, `check` shows them; if there are more, it shows none.
+
+A file is left unchanged if it is up to date with the checks, the catalog and the code of the
+solutions; `--check` exits with 1 if a file is not up to date. If only words of the catalog have
+changed, only its entries are called again, which takes seconds instead of minutes.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ from autograder.student.runner import answers_in, answers_in_turn
 from autograder.suite import LocalImplementation
 from autograder.suite.variants import Variant, variants_in
 
-#: the rank of an entry of the catalogue, which precedes the ranks of all changes
+#: the rank of an entry of the catalog, which precedes the ranks of all changes
 _ENTRY = -1
 #: the results in each failing check, as a key
 Key = tuple[tuple[str, Sequence[str]], ...]
@@ -98,7 +100,7 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
 
 
 def entry_sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns the encrypted sentences of an exercise's catalogue entries only, by question."""
+    """Returns the encrypted sentences of an exercise's catalog entries only, by question."""
     found: defaultdict[str, defaultdict[Key, set[str]]] = defaultdict(lambda: defaultdict(set))
     variants = variants_in(course.variants("misconceptions", exercise))
     for variant, answers in answers_of(exercise, variants).items():
@@ -139,9 +141,9 @@ def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
 
 
 def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant, Answers]:
-    """Returns, for each mistake of an exercise, its answers in the checks that it fails.
+    """Returns, for each mistake of an exercise, its results in the checks that it fails.
 
-    A mistake whose answers in these checks equal the solution's up to rounding is left out. One
+    A mistake whose results in these checks equal the solution's up to rounding is left out. One
     mistake of each question is called at a time, in a module whose other answers are right.
     """
     solution = LocalImplementation.from_file(exercise.solution)
@@ -188,7 +190,7 @@ def _read(course: Course, assignment: Assignment) -> dict[str, Any]:
 
 
 def _reword(course: Course, assignment: Assignment) -> bool:
-    """Writes the file again if only words of the catalogue have changed; returns whether it did.
+    """Writes the file again if only words of the catalog have changed; returns whether it did.
 
     An entry's sentence precedes those of changes with the same answers, so all other sentences
     stay.
@@ -231,7 +233,7 @@ def _place(course: Course, assignment: Assignment) -> Path:
 
 
 def _digest(course: Course, assignment: Assignment) -> str:
-    """Returns a digest of everything that the file depends on except words of the catalogue."""
+    """Returns a digest of everything that the file depends on except words of the catalog."""
     files = [Path(families.__file__).with_name("words.toml")]
     modules = (__file__, known_mistakes.__file__, recording.__file__)
     codes = [digest_of_families()]

@@ -3,7 +3,7 @@
     python tools/tables.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
 A table has the answers of a question's known mistakes; grading compares a wrong answer with it. It
-belongs to the current suite, solution and catalogue, and is committed with them. With `--check`,
+belongs to the current suite, solution and catalog, and is committed with them. With `--check`,
 nothing is made; the exit code is 1 if a table is missing or belongs to an earlier suite.
 """
 

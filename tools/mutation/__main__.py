@@ -1,4 +1,4 @@
-"""Tests the hidden suites: each small change of a solution must fail, or be known to be harmless.
+"""Tests the hidden suites: each small change to a solution must fail, or be listed as harmless.
 
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 

@@ -27,7 +27,7 @@ DEFECTS = {**EVERYWHERE, **MOMENTS, **PATTERNS, **WAYS}
 
 
 def facts(traits: Traits) -> frozenset[str]:
-    """Returns the properties that a question declares, in the words of `DEFECTS`."""
+    """Returns the properties that a question declares, as `DEFECTS` names them."""
     tensors = [item for item in traits.inputs if isinstance(item, Tensor | Ids)]
     floating = [item for item in tensors if isinstance(item, Tensor)]
     letters = [letter for item in traits.inputs for letter in item.letters]
@@ -100,5 +100,5 @@ def behaviours(traits: Traits, source: str) -> Iterator[tuple[str, str]]:
 
 
 def restore() -> None:
-    """Undoes the changes of a defect to the whole process."""
+    """Restores the default dtype, which a defect may have changed."""
     torch.set_default_dtype(torch.float32)

@@ -17,7 +17,7 @@ _TEXTS = ("module", "question", "operator", "before", "reason")
 class Equivalent:
     """One mutant that no test can or should notice: the lines before and after the change.
 
-    `*` for module or question means all: the change of behavior is never a defect.
+    The module or question `*` means all of them: this change of behavior is never a defect.
     """
 
     module: str

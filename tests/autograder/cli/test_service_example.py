@@ -30,7 +30,7 @@ def _post(url: str, data: bytes) -> tuple[int, dict[str, Any]]:
         return error.code, json.load(error) if "json" in error.headers["Content-Type"] else {}
 
 
-#: wrong heads of requests with a body of 20 bytes
+#: invalid headers of requests with a body of 20 bytes
 STRANGE = (
     "POST /simplified_attention/scores.py HTTP/1.0\r\nContent-Length: 21",
     "POST /simplified_attention/scores.py HTTP/1.0\r\nContent-Length: abc",

@@ -900,7 +900,7 @@ def test_an_entry_that_families_can_not_change_has_no_changes() -> None:
 
 
 def test_a_value_of_a_class_is_not_changed() -> None:
-    """It would be computed when the module is loaded, where an error ends every other answer."""
+    """A changed value of a class could raise an error when the module is loaded."""
     text = """class attend:
     kept = None
     def forward(self, x):

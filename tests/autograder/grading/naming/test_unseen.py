@@ -1,4 +1,4 @@
-"""Tests naming on a sample of `make names`: wrong answers written without knowing the catalogue."""
+"""Tests naming on a sample of `make names`: wrong answers written without knowing the catalog."""
 
 from __future__ import annotations
 
