@@ -258,7 +258,7 @@ def _readme(
         total=f"{sum(sum(worth.values()) for worth in points.values()):g}",
         stub=STUB,
         check=f'check("{first.questions[0].name}")',
-        extras=f"Not graded, for when you are done: {', '.join(ungraded)}.\n\n" if ungraded else "",
+        extras=f"Extras (not graded): {', '.join(ungraded)}.\n\n" if ungraded else "",
         way=_way(way, assignment),
     )
 

@@ -153,7 +153,7 @@ def _lines_of(assignment: Assignment, found: Mapping[str, Lateness]) -> Iterator
     )
     unknown = sum(item.submitted is None for item in found.values())
     have = "1 has" if unknown == 1 else f"{unknown} have"
-    note = f"; {have} no known time, and so can't be late" if unknown else ""
+    note = f"; {have} no known time, which does not count as late" if unknown else ""
     late = [
         f"{student} {'by ' if item.late else ''}{item.text}"
         for student, item in sorted(found.items())

@@ -229,7 +229,7 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
     if unknown:
         have = "1 submission has" if unknown == 1 else f"{unknown} submissions have"
         console.print(
-            f"{have} no known time, and so can't be late; --times reads times from "
+            f"{have} no known time, which does not count as late; --times reads times from "
             "a table of the platform",
             soft_wrap=True,
         )

@@ -17,7 +17,7 @@ _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloa
 _DEEPEST = 3
 
 NOBODY = "no student's name in its path"
-READ = "it was read: it names the student and the time of each submission"
+READ = "this file was used only for the students' names and the times of submission"
 UNCLEAR = "which assignment is it? use --assignment"
 
 
@@ -182,8 +182,9 @@ def _is_around(name: str, inner: set[str], source: str) -> bool:
     if name == source:
         return True
     raise UserError(
-        f"all of {source} is in the folder {name!r}, and names in it are from a platform: is that "
-        "folder a student's or the download's?\n  fix: unzip it and collect the folder itself"
+        f"everything in {source} is in the folder {name!r}, and names in it are from a platform: "
+        "is this a student's folder, or that of the download?\n  fix: unzip it and collect the "
+        "folder itself"
     )
 
 

@@ -212,7 +212,7 @@ def withdraw(
         if key not in (submitted := _submitted(folder, of_class)):
             of_class.assignment(assignment)
             own = ", ".join(a for who, a in submitted if who == name) or "nothing"
-            raise UserError(f"{name} has not submitted {assignment}, but: {own}")
+            raise UserError(f"{name} has not submitted {assignment}; submitted: {own}")
     shown = name if assignment is None else f"{name}/{assignment}"
     if is_back and key not in read_withdrawals(folder):
         raise UserError(f"{shown} is not withdrawn, so it already counts")

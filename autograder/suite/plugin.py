@@ -31,7 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--implementation",
         metavar="FOLDER",
-        help="judge the modules <FOLDER>/<assignment>/<exercise>.py in this process, for solutions",
+        help="judge the modules <FOLDER>/<assignment>/<exercise>.py (trusted code, such as "
+        "solutions) in this process",
     )
     group.addoption("--seed", type=int, default=0, help="seed of the drawn inputs (default 0)")
 

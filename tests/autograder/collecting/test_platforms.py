@@ -210,7 +210,7 @@ def test_gradescope_says_who_submitted_together_and_when(
     assert there()[f"ada@uni.example/{SIMPLE}/timestamp.txt"] == b"2026-03-01 22:59:58 UTC\n"
     assert there()[f"zoe@uni.example/{SIMPLE}/timestamp.txt"] == b"2026-03-02 18:00:00 UTC\n"
     assert "not in submission_metadata" in reasons(report)[f"{EXPORT}submission_1003/softmax.py"]
-    assert "it was read" in reasons(report)[f"{EXPORT}submission_metadata.yml"]
+    assert "used only for" in reasons(report)[f"{EXPORT}submission_metadata.yml"]
     assert read_origins(tmp_path / "course")["ada@uni.example", SIMPLE].time_from == "Gradescope"
 
 
@@ -242,7 +242,7 @@ def test_metadata_of_gradescope_executes_nothing(tmp_path: Path) -> None:
             {f"week1/part{n}/softmax.py": str(n).encode() for n in range(4)},
             "are these folders students",
         ),
-        ({"week1/ada_1_2_softmax.py": b"1"}, "is that folder a student's or the download's"),
+        ({"week1/ada_1_2_softmax.py": b"1"}, "is this a student's folder, or that of"),
     ],
     ids=["no metadata", "a list", "no yaml", "one pile", "wrapped"],
 )
