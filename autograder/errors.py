@@ -28,7 +28,7 @@ from .records import Verdict
 
 
 def install_with(extra: str) -> str:
-    """Returns the command that installs an extra from a wheel: the package is not on PyPI."""
+    """Returns the command that installs an extra from a wheel; the package is not on PyPI."""
     return (
         f"pip install 'WHEEL[{extra}]', where WHEEL is the wheel, or the folder, that this package "
         "was installed from"

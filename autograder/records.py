@@ -136,7 +136,6 @@ class SubmissionResult:
         return self.student, self.assignment
 
     def questions(self) -> Iterator[tuple[ExerciseResult, QuestionResult]]:
-        """Returns each question with its exercise."""
         return ((exercise, q) for exercise in self.exercises for q in exercise.questions)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Finds the computations of a solution in the code cells of a notebook.
 
 Comparing lines is not enough: code that draws a picture may contain half a line of a solution.
+Computations with the same key, a text made from the expression, count as equal.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
 
 
 def _results(node: ast.expr) -> Iterator[str]:
-    """Yields keys for an expression that may be a whole answer: its form and its calls."""
+    """Yields keys for an expression that may be a whole answer, from its form and its calls."""
     inner = list(ast.walk(node))
     spread = [item for item in inner if isinstance(item, ast.Subscript) and _adds_a_size(item)]
     if sum(isinstance(item, _OPERATIONS) for item in inner) + len(spread) >= _RETURNED:
@@ -77,7 +78,7 @@ def _form(node: ast.expr) -> str:
 
 
 def _keys(node: ast.expr) -> Iterator[str]:
-    """Yields keys for an expression with a matrix product: its text or its form."""
+    """Yields keys for an expression with a matrix product, from its text or its form."""
     inner = list(ast.walk(node))
     if not any(map(_is_product, inner)):
         return

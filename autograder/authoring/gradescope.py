@@ -51,7 +51,7 @@ def _files(course: Course, assignment: Assignment) -> dict[str, bytes]:
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:
-    """Returns a zip with the same bytes whenever it is made; its scripts are executable."""
+    """Returns a zip with executable scripts; equal files give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):

@@ -27,8 +27,9 @@ def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
     """Returns the wheel's name and content, without modules that students do not import.
 
     Follows imports through all modules, even inside functions, but not those for type checkers
-    only. Leaves out extras. Adds a digest of the content to the version, because pip does not
-    replace a package of the same version, and the wheel of a student's next bundle may differ.
+    only. Leaves out optional requirements. Adds a digest of the content to the version, because
+    pip does not replace a package of the same version, and the wheel of a student's next bundle
+    may differ.
     """
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -117,7 +118,7 @@ def _is_about_the_wheel(name: str) -> bool:
 
 
 def _metadata(data: bytes) -> bytes:
-    """Returns METADATA without extras and without the README, which is for instructors."""
+    """Returns METADATA without optional requirements and without the README for instructors."""
     lines = data.decode("utf-8").partition("\n\n")[0].splitlines()
     left_out = ("Provides-Extra:", "Description-Content-Type:")
     kept = [s for s in lines if not s.startswith(left_out) and "extra ==" not in s]
@@ -125,7 +126,7 @@ def _metadata(data: bytes) -> bytes:
 
 
 def wheel_bytes(files: Mapping[str, bytes]) -> bytes:
-    """Returns a wheel of `files` with its record: the same bytes whenever it is made."""
+    """Returns a wheel of `files` and their record; equal files give equal bytes."""
     folder = next(name.partition("/")[0] for name in files if ".dist-info/" in name)
     record = f"{folder}/RECORD"
     text = "".join(_lines(sorted(files.items()))) + f"{record},,\n"

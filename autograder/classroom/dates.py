@@ -104,7 +104,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
     """Returns a sentence on each date of `due.csv` whose assignment or section does not exist."""
     found = read_dates(class_folder)
     path = class_folder / DUE_FILE
-    source = course.root / "source"  # `broken` also has unknown assignments with a wrong date
+    source = course.root / "source"  # `broken` also contains unknown assignments with a wrong date
     broken = {name for name in course.broken if (source / name).is_dir()}
     names = {assignment.name for assignment in course.assignments} | broken
     sections = {section for person in roster.people for section in person.sections}

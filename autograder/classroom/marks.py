@@ -39,7 +39,7 @@ _COLUMNS = tuple(field.name for field in fields(Mark))
 
 
 def read_marks(class_folder: Path) -> tuple[Mark, ...]:
-    """Returns graders' entries in order; raises `UserError` for a broken table."""
+    """Returns graders' entries, the oldest first; raises `UserError` for a broken table."""
     return tuple(Mark(**row) for row in read_table(class_folder / MARKED_FILE, _COLUMNS))
 
 

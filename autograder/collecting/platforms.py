@@ -83,7 +83,7 @@ def _moodle(name: str) -> PlatformName | None:
 
 
 def _canvas(name: str) -> PlatformName | None:
-    # for late anonymous work, the mark is inside: `anon_LATE_9xQ2b_67001_scores.py`
+    # for late anonymous work, LATE is inside the name: `anon_LATE_9xQ2b_67001_scores.py`
     usual = re.sub(r"^anon_LATE_([^\W_]+)_", r"LATE_anon_\1_", name)
     match = _CANVAS.fullmatch(usual)
     if match is None:

@@ -42,7 +42,7 @@ class NotAllowed:
 
 @dataclass(frozen=True, slots=True)
 class PromisedError:
-    """An error that a call must raise, and the condition; in a class, `method` raises it."""
+    """An error that an answer must raise under a condition; in a class, `method` raises it."""
 
     error: str
     when: str

@@ -98,7 +98,7 @@ class ClassFingerprints:
         self._ends.append(len(self._values))
 
     def likenesses(self) -> list[SharedFingerprints]:
-        """Returns the pairs that share enough fingerprints that few others have."""
+        """Returns the pairs of students who share enough of the rare fingerprints."""
         values = np.frombuffer(self._values, np.uint64)
         owners = np.repeat(np.arange(len(self.students)), np.diff(self._ends).astype(np.int64))
         _, groups, spread = np.unique(values, return_inverse=True, return_counts=True)

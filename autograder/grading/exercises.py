@@ -58,7 +58,7 @@ class ExerciseGrader:
         self._given: dict[Path, tuple[str, ...]] = {}
 
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
-        """Makes the plans of exercises, which processes that are forked later share."""
+        """Makes the plans of exercises, which processes that are forked later will share."""
         for exercise in exercises:
             self._fork_server.hold(self._plans.of(exercise.hidden_suite, seed).batch)
 

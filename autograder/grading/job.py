@@ -89,7 +89,7 @@ class JobTimeout:
         self._note()
 
     def _is_in_time_for_a_table(self, now: float) -> bool:
-        """Returns whether the job makes a table within its time limit; extends the other limits."""
+        """Returns whether the job makes a table and has time left; extends the other limit."""
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
             return False

@@ -146,7 +146,7 @@ def grade_class(
 
 
 def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[Submission]:
-    """Returns the submissions of one shard, (index from 1, count)."""
+    """Returns the submissions of one shard; `shard` is (index from 1, count)."""
     return [submission for submission in submissions if _is_in_shard(submission, shard)]
 
 

@@ -19,8 +19,6 @@ from ..submission import Submission, is_submitted
 
 @dataclass(frozen=True, slots=True)
 class QuestionSelector:
-    """The question to grade again."""
-
     assignment: str
     exercise: str
     question: str
@@ -92,7 +90,7 @@ Task = tuple[Submission, Assignment]
 
 
 class Source(Protocol):
-    """Provides submissions one by one; never waits."""
+    """Provides submissions one by one, without waiting for the next one."""
 
     def take(self) -> Task | None:
         """Returns the next submission, or None if none is available now."""

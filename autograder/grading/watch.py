@@ -71,7 +71,7 @@ _MOST_ENDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """An exercise that is read, or one of its questions, which is judged or named."""
+    """A place in a submission: an exercise that is read, or a question that is judged or named."""
 
     exercise: str
     question: str = ""

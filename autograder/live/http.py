@@ -306,9 +306,9 @@ def read_answer(response: httpx.Response, site: str) -> httpx.Response:
 def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: str) -> Response:
     """Writes the body of a successful response to `path` in one step; returns the response.
 
-    `request` opens a response of httpx as a stream. Raises `NoResponse` if the body ends early,
-    `DifferentFile` if its size is not the announced one, and `ErrorBody` if it looks like an error
-    that Moodle sends with the status of a success.
+    `request` opens a response of httpx as a stream. Raises `NoResponse` if the body ends early
+    or takes too long, `DifferentFile` if its size is not the announced one, and `ErrorBody` if it
+    looks like an error that Moodle sends with the status of a success.
     """
     with connecting(), request() as response:
         if response.status_code != 200:

@@ -32,7 +32,6 @@ def students(users: Sequence[Values]) -> Sequence[Values]:
 
 
 def member_of(user: Values) -> Member:
-    """Returns the person in a row of users."""
     groups = (str(group.get("name") or "") for group in user.get("groups") or ())
     name = str(user.get("fullname") or "").strip()
     first, last = (str(user.get(key) or "").strip() for key in ("firstname", "lastname"))

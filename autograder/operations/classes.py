@@ -81,9 +81,10 @@ def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
 
 
 def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
-    """Returns who has submitted what; assignments that nobody has submitted are left out.
+    """Returns the people of a class, and the people who have not submitted each assignment.
 
-    If no course is found, every folder in a student's folder counts as an assignment.
+    Assignments that nobody has submitted are left out. If no course is found, every folder in a
+    student's folder counts as an assignment.
     """
     folder = existing_class(class_folder)
     of_class = _course_or_none(Path(course), folder)

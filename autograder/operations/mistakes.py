@@ -91,7 +91,6 @@ def _shown(
 
 
 def folder_of(folder: Path, found: UnnamedAnswer) -> Path:
-    """Returns the folder with the files of an answer."""
     home = folder if folder.is_dir() else folder.parent
     return submission_folder(home, found.result.student, found.result.assignment)
 

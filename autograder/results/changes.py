@@ -90,11 +90,11 @@ def attempts(
     seen: Mapping[str, int] | None = None,
     only: Container[Key] | None = None,
 ) -> list[Attempts]:
-    """Groups the graded lines by submission, in the order of student and assignment.
+    """Groups the graded results by submission, in the order of student and assignment.
 
-    `seen` is the number of lines of each assignment that have been looked at. The line to compare
-    with is a submission's last line among these, otherwise its first line. Submissions that are not
-    in `only` are left out.
+    `seen` is the number of results of each assignment that the instructor has looked at. Later
+    results are compared with a submission's last result among these, or else with its first one.
+    Submissions that are not in `only` are left out.
     """
     numbers: dict[str, int] = {}
     lines: dict[Key, list[SubmissionResult]] = {}
@@ -148,7 +148,7 @@ def _is_change(change: Change) -> bool:
 
 
 def _changes_of(one: Attempts) -> Iterator[Change]:
-    """Yields a `Change` for every question of two results, even if its score did not change."""
+    """Yields a `Change` for each question of a submission, even if its score did not change."""
     before, after = one.lines[one.before], one.lines[-1]
     if one.before == len(one.lines) - 1:
         return

@@ -78,7 +78,7 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at([self._keys[n] for n in numbers], [self._places[n] for n in numbers])
 
     def together_with(self, others: Iterable[SubmissionResult]) -> LastResults:
-        """Returns the results with those of other submissions, to which the changes also apply."""
+        """Returns these results and `others`, which replace results of the same submissions."""
         places = dict(zip(self._keys, self._places, strict=True))
         places |= {result.key: result for result in others}
         keys = sorted(places)

@@ -41,7 +41,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level; `launch` raises `SandboxError` if the machine lacks a requirement."""
+    """An isolation level; `launch` raises `SandboxError` if the machine lacks a requirement."""
 
     tier: Tier
     launch: Callable[[WorkerEnvironment], Launch]

@@ -26,11 +26,12 @@ class Standing(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckedTest:
-    """The result of one public check; `message` describes a failure and suggests how to fix it.
+    """The result of one public check.
 
-    `call` is the failing call as code that can be pasted; `places` are the outermost and the
-    innermost line of the student's own code through which an error passed; failures of one question
-    with the same `cause` (not empty) need to be shown only once.
+    `message` describes a failure and suggests how to fix it. `call` is the failing call as code
+    that can be pasted. `places` are the outermost and the innermost line of the student's own code
+    through which an error passed. Failures of one question with the same `cause` (not empty) need
+    to be shown only once.
     """
 
     name: str
@@ -45,10 +46,10 @@ class CheckedTest:
 class CheckedQuestion:
     """One question, its public checks, and the first lines that the answer printed.
 
-    `note` is a remark, for example on a different name or a cell that has since been changed;
-    `mistake` says what the answer seems to confuse, if a known mistake gives the same results;
-    `ran` is the run of the notebook's cell that was checked, as Jupyter names it: `In[7]`, and what
-    to do after an edit.
+    `note` is a remark, for example on a different name or a cell that has since been changed.
+    `mistake` says what the answer seems to confuse, if a known mistake gives the same results.
+    `ran` names the run of the notebook's cell that was checked, such as `In[7]`, and says what to
+    do after an edit.
     """
 
     question: str
@@ -64,9 +65,9 @@ class CheckedQuestion:
 class CheckedExercise:
     """One exercise of a student's folder: the file that counts and its questions.
 
-    `problem` says why the file can't be read or run; `note` is a remark for the student; `printed`
-    is the text that the file printed while it was loaded; `saved` is the time of a notebook's last
-    save, in seconds, because later edits were not checked.
+    `problem` says why the file can't be read or run. `note` is a remark for the student. `printed`
+    is the text that the file printed while it was loaded. `saved` is the time of a notebook's last
+    save, in seconds; later edits were not checked.
     """
 
     exercise: str

@@ -61,9 +61,10 @@ _BY_CHANCE = (
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """The context of answers: their namespace, a function that locates lines, and known facts.
+    """The facts about answers that messages use, such as the names that their file defines.
 
-    `retry` is the call that repeats the failing call of a question, with `{}` for the name.
+    `locate` returns the place of a line of code. `retry` is the call that repeats the failing
+    call of a question, with `{}` for the name.
     """
 
     namespace: Mapping[str, Any]

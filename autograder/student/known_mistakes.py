@@ -125,7 +125,7 @@ def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]
 
 
 def _most_of(answers: Answers) -> Iterator[Answers]:
-    """Yields the answers to each selection of most checks, unless all of them are errors."""
+    """Yields the answers to each subset of most checks, unless all of these are errors."""
     for size in range(len(answers) // 2 + 1, len(answers)) if len(answers) <= _MOST_CHECKS else ():
         for names in combinations(answers, size):
             if not all(answers[name][-1].startswith(RAISED) for name in names if answers[name]):

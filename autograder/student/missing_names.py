@@ -63,7 +63,7 @@ def _explanation(name: str, namespace: dict[str, Any]) -> str:
 
 
 def _names(namespace: dict[str, Any]) -> Iterator[str]:
-    """Yields the names that this notebook defines, or all notebooks if its file is unknown."""
+    """Yields names defined in the saved notebook, or in all notebooks if its file is unknown."""
     from ..submission.notebook import code_cells, notebook_of
 
     # set by Jupyter's server and by VS Code

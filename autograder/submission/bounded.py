@@ -40,7 +40,8 @@ class BoundedReader:
     def __call__(self, *args: Any) -> str:
         """Returns the text that the function returns in the child process.
 
-        Raises `SubmissionError` if the function raises it, or takes too much time or memory.
+        Raises `SubmissionError` if the function raises it, or takes too much time or memory, and
+        `GraderError` for any other exception.
         """
         pipe = self._pipe or self._start()
         pipe.send(args)

@@ -33,7 +33,8 @@ def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
     """Returns the text of a file, decoded as Python decodes modules, and notes on its encoding.
 
     Also accepts plain text that Python itself refuses, with a note: UTF-16 (from older Windows
-    editors), and Latin-1 without a coding line. Raises `SubmissionError` for anything else.
+    editors), and Latin-1 without a coding line. Raises `SubmissionError` for a file that is not
+    text.
     """
     wide = _wide_encoding(data)
     try:
@@ -185,8 +186,6 @@ def remedy(error: Exception) -> str:
 
 
 class Statement(experiments.Statement):
-    """A statement with its text."""
-
     def __init__(self, node: ast.stmt, text: str) -> None:
         super().__init__(node)
         self.text = text

@@ -38,7 +38,6 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def _document(root: ET.Element, suites: str) -> str:
-    """Returns the text of the document: the root with the suites in it."""
     alone = ET.tostring(root, encoding="unicode")
     text = f"{alone.removesuffix(' />')}>{suites}\n</testsuites>" if suites else alone
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

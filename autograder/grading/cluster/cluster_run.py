@@ -48,7 +48,7 @@ class Cluster:
     tier: Tier | None = None
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
-        """Returns no costs, because workers do not report theirs."""
+        """Grades on the workers; returns no costs, because workers do not report theirs."""
         engine = scope.engine
         if not isinstance(engine, SuiteEngine):
             raise UserError(

@@ -115,7 +115,7 @@ class RemoteImplementation(RequestImplementation):
             raise
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """Repeats a call in a new worker if a thread may belong to another question."""
+        """Watches a call; repeats it in a new worker if a thread may be of another question."""
         watched = super().operators(name, args, backward)
         if THREAD in watched.operators and self._asked_for - {self._question}:
             self.close()

@@ -84,7 +84,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
 
 
 def notebook_of(text: str) -> str:
-    """Returns a module as a notebook with one statement per cell."""
+    """Returns a notebook with one cell per statement of a module, and a last cell of magic."""
     nodes = ast.parse(text).body
     lines = text.splitlines()
     starts = [first_line_of(node) for node in nodes] + [len(lines) + 1]

@@ -1,6 +1,7 @@
-"""Proves that suites check, and files state, a question's rules: forbidden calls, promised errors.
+"""Proves that the rules of questions are stated in their files and checked by their suites.
 
-Each suite is run with an answer that breaks one rule and is otherwise right, and must refuse it.
+A rule forbids a call or promises an error. Each suite is run with an answer that breaks one rule
+and is otherwise right, and must refuse it.
 """
 
 from __future__ import annotations

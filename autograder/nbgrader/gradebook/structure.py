@@ -169,7 +169,7 @@ def _update_sources(connection: Connection, notebook: str, released: ReleasedNot
 
 
 def _remove_cells(connection: Connection, cells: list[str]) -> bool:
-    """Removes cells with automatic grades and comments; returns whether all could be removed."""
+    """Removes cells and their automatic entries; returns whether all could be removed."""
     by_hand = _with_human_work(connection, cells)
     gone = [cell for cell in cells if cell not in by_hand]
     for name, column in (("grade", "cell_id"), ("comment", "cell_id")):

@@ -102,7 +102,7 @@ class NotebookRunner:
         return (*outputs, error_output("TestNotRun", "this test did not run to its end"))
 
     def _ready(self) -> Session:
-        """Returns the worker, or a new one that has rerun the cells that ended no worker."""
+        """Returns the worker or, if it has ended, a new one in which earlier cells ran again."""
         if self._session is not None and self._session.alive:
             return self._session
         self._close()
