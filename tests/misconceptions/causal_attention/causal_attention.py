@@ -807,8 +807,8 @@ class pattern_on_the_cpu(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="values with a graph: dropout is written into `.data`, where the backward pass does "
-    "not see it",
+    confuses="plain values with values that carry a gradient: dropout is written into `.data`, "
+    "where the backward pass does not see it",
     hint="In train mode, what is the gradient of a weight that was dropped?",
 )
 class dropout_behind_the_graph(_Right):
@@ -866,7 +866,7 @@ class always_one_half(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="values with a graph: nothing can be trained",
+    confuses="plain values with values that carry a gradient: nothing can be trained",
     hint="Does the result have a `grad_fn`?",
 )
 class nothing_trained(_Right):

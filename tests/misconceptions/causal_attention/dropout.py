@@ -434,7 +434,7 @@ def sum_kept_exactly(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="values with a graph: no gradient flows back to x",
+    confuses="plain values with values that carry a gradient: no gradient flows back to x",
     hint="Does the result have a `grad_fn` when x requires a gradient?",
 )
 def cut_off(x, p, training=True):
@@ -769,7 +769,8 @@ def weights_changed(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="values with a graph: no gradient flows back to the weights",
+    confuses="plain values with values that carry a gradient: no gradient flows back to the "
+    "weights",
     hint="Which of the two inputs gets a gradient?",
 )
 def weights_cut_off(weights, values, p, training=True):

@@ -634,7 +634,7 @@ def scores_turned(scores):
 
 @misconception(
     "mask_scores",
-    confuses="values with a graph: no gradient flows back to the scores",
+    confuses="plain values with values that carry a gradient: no gradient flows back to the scores",
     hint="Does your result have a `grad_fn` when the scores require gradients?",
 )
 def scores_cut_off(scores):
@@ -958,7 +958,7 @@ def queries_scaled_in_place(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="values with a graph: no gradient flows back to the keys",
+    confuses="plain values with values that carry a gradient: no gradient flows back to the keys",
     hint="Which of the two inputs gets a gradient?",
 )
 def keys_cut_off(queries, keys):

@@ -472,8 +472,8 @@ def maximum_of_the_first_block_kept(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="fixed and counted dimensions: keys and values are split along dimension 1, which "
-    "holds the keys only in three dimensions",
+    confuses="counting dimensions from the front with counting from the end: keys and values are "
+    "split along dimension 1, which holds the keys only in three dimensions",
     hint="Call it with matrices, and with heads: which dimension holds the keys? Count it from the "
     "end.",
 )
@@ -489,8 +489,8 @@ def split_along_dimension_one(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="a way to compute with another function: softmax is taken in each block, and the "
-    "outputs are averaged",
+    confuses="another way to compute attention with another function: softmax is taken in each "
+    "block, and the outputs are averaged",
     hint="Should a block whose scores are all low count as much as the others?",
 )
 def blocks_averaged(queries, keys, values, block_size):
@@ -501,7 +501,8 @@ def blocks_averaged(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="a way to compute with another function: the outputs of the blocks are added",
+    confuses="another way to compute attention with another function: the outputs of the blocks "
+    "are added",
     hint="If all values are one, every output must be one. What is yours with two blocks?",
 )
 def blocks_added(queries, keys, values, block_size):

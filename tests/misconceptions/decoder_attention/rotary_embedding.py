@@ -241,7 +241,7 @@ def positions_plus_one(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="a value with a value that knows where it comes from: the gradient is cut",
+    confuses="a plain value with a value that carries a gradient: the gradient is cut",
     hint="Do positions with requires_grad give a result with requires_grad?",
 )
 def angles_without_gradient(positions, head_dim, base=10000.0):

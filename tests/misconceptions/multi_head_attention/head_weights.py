@@ -107,7 +107,7 @@ def tokens_repeated(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="values with a place in the graph: no gradient flows to the weights",
+    confuses="plain values with values that carry a gradient: no gradient flows to the weights",
     hint="Does the gradient of the result reach the weights?",
 )
 def data_of_weights(inputs, weights):
@@ -363,7 +363,7 @@ def inputs_as_values(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="values with a place in the graph: the attention weights are detached",
+    confuses="plain values with values that carry a gradient: the attention weights are detached",
     hint="Call backward on the sum of the result. Do query and key weights get a gradient?",
 )
 def attention_detached(inputs, W_query, W_key, W_value):
@@ -562,7 +562,7 @@ def list_of_contexts(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="numbers with a place in the graph: no gradient flows to the values",
+    confuses="plain numbers with numbers that carry a gradient: no gradient flows to the values",
     hint="Does the gradient of the result reach the values?",
 )
 def slices_detached(weights, values, num_heads):

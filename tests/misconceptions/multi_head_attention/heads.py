@@ -190,7 +190,7 @@ def dimensions_of_one_squeezed(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="values with a place in the graph: no gradient flows back to x",
+    confuses="plain values with values that carry a gradient: no gradient flows back to x",
     hint="Does your result have a `grad_fn` when `x` requires a gradient?",
 )
 def gradient_cut(x, num_heads):
@@ -334,7 +334,7 @@ def merged_and_squeezed(x):
 
 @misconception(
     "merge_heads",
-    confuses="values with a place in the graph: no gradient flows back to x",
+    confuses="plain values with values that carry a gradient: no gradient flows back to x",
     hint="Does your result have a `grad_fn` when `x` requires a gradient?",
 )
 def gradient_cut_by_data(x):
@@ -504,7 +504,7 @@ def scores_times_mask(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="hiding with sharing out again: future weights are zeroed, and the rest of a row no "
+    confuses="masking with normalizing again: future weights are zeroed, and the rest of a row no "
     "longer sums to one",
     hint="Add up the attention weights of the first token.",
 )
@@ -656,7 +656,7 @@ def queries_scaled_in_place(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="values with a place in the graph: the weights are detached",
+    confuses="plain values with values that carry a gradient: the weights are detached",
     hint="Call backward on the sum of your result. Do queries and keys get a gradient?",
 )
 def weights_detached(queries, keys, values):

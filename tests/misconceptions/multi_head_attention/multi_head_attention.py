@@ -269,7 +269,7 @@ class mask_not_low_enough(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="hiding with sharing out again: rows no longer sum to one",
+    confuses="masking with normalizing again: rows no longer sum to one",
     hint="Add up the attention weights of the first token.",
 )
 class future_zeroed_after_softmax(_Layers):
@@ -398,7 +398,7 @@ class dropout_on_output(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="dropped weights with weights: the rows are rescaled to sum to one",
+    confuses="dropped weights with masked weights: the rows are rescaled to sum to one",
     hint="Add up a row of weights after dropout. Should it be one in every call?",
 )
 class renormalized_after_dropout(_Layers):
@@ -656,7 +656,7 @@ class d_in_must_divide(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="numbers with a place in the graph: the attention weights are detached",
+    confuses="plain numbers with numbers that carry a gradient: the attention weights are detached",
     hint="Call backward on the sum of the output. Do W_query and W_key get a gradient?",
 )
 class weights_detached(_Layers):

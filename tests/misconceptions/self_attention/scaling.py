@@ -568,7 +568,7 @@ def queries_scaled_in_place(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="weights and numbers without history: the gradient is cut",
+    confuses="weights and numbers that carry no gradient: the gradient is cut",
     hint="Can training still change the queries?",
 )
 def weights_detached(queries, keys):

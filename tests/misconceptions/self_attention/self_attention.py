@@ -926,7 +926,8 @@ class TupleReturned(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the input and its values without history: layers before this one can't learn",
+    confuses="the input and its values, which carry no gradient: layers before this one can't "
+    "learn",
     hint="What does the gradient have to pass through to reach an earlier layer?",
 )
 class InputDetached(_Linears):

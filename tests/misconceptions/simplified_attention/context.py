@@ -404,8 +404,8 @@ def needs_a_matrix(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="fixed and counted dimensions: the sum runs over dimension 1, which is right only for "
-    "a matrix",
+    confuses="counting dimensions from the front with counting from the end: the sum runs over "
+    "dimension 1, which is right only for a matrix",
     hint="Count the dimension of the values from the end, and try a batch.",
 )
 def sum_over_dimension_one(weights, values):
@@ -701,7 +701,8 @@ def dimensions_reversed(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="fixed and counted dimensions: dimensions 1 and 2 are swapped, which needs a batch",
+    confuses="counting dimensions from the front with counting from the end: dimensions 1 and 2 "
+    "are swapped, which needs a batch",
     hint="Does your code run without a batch dimension, and with two leading dimensions?",
 )
 def dimensions_one_and_two_swapped(inputs):

@@ -352,7 +352,8 @@ def negative_distances(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="fixed and counted dimensions: dimensions 0 and 1 are swapped, which is right in 2-D",
+    confuses="counting dimensions from the front with counting from the end: dimensions 0 and 1 "
+    "are swapped, which is right in 2-D",
     hint="In a batch, which dimensions are tokens and entries? Count them from the end.",
 )
 def first_two_dimensions_swapped(queries, keys):
@@ -361,7 +362,8 @@ def first_two_dimensions_swapped(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="fixed and counted dimensions: dimensions 1 and 2 are swapped, which needs a batch",
+    confuses="counting dimensions from the front with counting from the end: dimensions 1 and 2 "
+    "are swapped, which needs a batch",
     hint="Does your code run without a batch dimension, and with a head dimension too?",
 )
 def middle_dimensions_swapped(queries, keys):
@@ -370,7 +372,8 @@ def middle_dimensions_swapped(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="fixed and counted dimensions: dimensions 2 and 3 are swapped, which needs heads",
+    confuses="counting dimensions from the front with counting from the end: dimensions 2 and 3 "
+    "are swapped, which needs heads",
     hint="Does your code run for a plain matrix of queries?",
 )
 def last_of_four_dimensions_swapped(queries, keys):

@@ -609,7 +609,7 @@ def cut_at_a_bound(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="hiding a fault with mending it: nan is replaced with zero",
+    confuses="hiding a fault with correcting it: nan is replaced with zero",
     hint="Do the weights of a row of large scores still sum to one?",
 )
 def not_a_number_becomes_zero(scores, dim=-1):
