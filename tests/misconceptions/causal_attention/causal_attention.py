@@ -244,8 +244,8 @@ class always_six_tokens(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="an error that says what is wrong with one that happens to be raised: the number of "
-    "tokens is not checked",
+    confuses="an error that names the problem with an error that happens to be raised: the number "
+    "of tokens is not checked",
     hint="Which error is raised if x is too long, and which does the docstring promise?",
 )
 class length_not_checked(_Right):
@@ -265,7 +265,7 @@ class too_long_is_cut(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a length with a limit and one without: any length is accepted",
+    confuses="a limited length with any length: any length is accepted",
     hint="Call it with more tokens than context_length: what should happen?",
 )
 class any_length(_Right):

@@ -297,7 +297,7 @@ def one_refused(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="above zero with from zero: p = 0 is refused",
+    confuses="above zero with zero and above: p = 0 is refused",
     hint="Is 0 a probability?",
 )
 def zero_refused(x, p, training=True):
@@ -352,7 +352,8 @@ def only_lower_end_checked(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="wrong always with wrong while training: p is checked too late",
+    confuses="a p that is always invalid with one that is invalid in training: p is checked too "
+    "late",
     hint="Call it with p = 1.5 and training=False.",
 )
 def checked_in_training_only(x, p, training=True):

@@ -358,8 +358,8 @@ def summed_along_dimension_one(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the sum of what is left with how many are left: each row is divided by the number of "
-    "weights left, not by their sum",
+    confuses="the sum of the remaining weights with their number: each row is divided by the "
+    "number of weights left, not by their sum",
     hint="Add up each row of your result.",
 )
 def divided_by_the_number_left(weights):
@@ -399,8 +399,7 @@ def caller_changed(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="a number with something that training goes through: no gradient flows through the "
-    "sum",
+    confuses="a constant with a number that carries a gradient: no gradient flows through the sum",
     hint="The sum changes when a weight changes. Does the gradient take that into account?",
 )
 def sum_cut_off(weights):
@@ -1016,7 +1015,7 @@ def _kept_mask_kept_by_its_size(num_tokens):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a score that is low before it is divided with one that is low after it: hidden "
+    confuses="low before the division with low after the division: hidden "
     "scores are made low before the division, and are not low enough after it",
     hint="A hidden score of -500 is divided by the root of 4096. How far below the others is it "
     "then?",

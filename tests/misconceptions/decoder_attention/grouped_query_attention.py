@@ -474,8 +474,8 @@ class a_bias_by_default(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="fewer heads of keys with as many as of queries: W_key and W_value are as wide as "
-    "W_query",
+    confuses="few heads of keys and values with as many as query heads: W_key and W_value are as "
+    "wide as W_query",
     hint="How many columns do num_kv_heads heads of the head size have?",
 )
 class keys_as_wide_as_queries(_Grouped):

@@ -65,7 +65,7 @@ def heads_left_behind_tokens(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="swapping with cutting, one step further: tokens and columns change places, then the "
+    confuses="swapping dimensions with cutting them: tokens and columns change places, then the "
     "numbers are cut in the wrong order",
     hint="After the swap, which dimension changes fastest when the numbers are read row by row? Is "
     "that the one your new shape has last?",

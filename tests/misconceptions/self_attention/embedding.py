@@ -752,7 +752,7 @@ def letters_joined_with_their_marks(sentence):
 
 @misconception(
     "encode",
-    confuses="a character that is not seen with none: a byte order mark is removed",
+    confuses="an invisible character with none: a byte order mark is removed",
     hint="What is the `len` of the first word of your sentence? Is every character part of the "
     "word?",
 )

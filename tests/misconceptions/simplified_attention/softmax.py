@@ -456,8 +456,8 @@ def _stable(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="scores that fit with all scores: exponentials are taken of the scores without a "
-    "shift",
+    confuses="scores that are small enough with all scores: exponentials are taken of the scores "
+    "without a shift",
     hint="What does `torch.exp(torch.tensor(1000.0))` print?",
 )
 def overflows(scores, dim=-1):
