@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -14,6 +13,7 @@ from ..errors import SubmissionError
 from ..submission import is_unanswered
 from ..submission.near_names import closest
 from ..suite.names import definition_of, definitions_reached, imports_of, names_used
+from .advice import is_in_grading
 from .answers import answer_of
 from .check_results import CheckedQuestion, CheckedTest, Standing
 
@@ -106,12 +106,6 @@ def _holds(value: Any, question: str) -> bool:
     return any(part.co_name == question for part in inner)
 
 
-#: the packages that answers may import in grading: `sandbox.ALLOWED`, the requirements of torch,
-#: and this package, which stubs import
-IN_GRADING = frozenset(
-    ("autograder", "einops", "filelock", "fsspec", "jinja2", "mpmath", "networkx", "numpy")
-    + ("setuptools", "sympy", "torch", "typing_extensions")
-)
 _ANOTHER_FILE = (
     "{question}: your code imports {module!r}, another file of yours.\n"
     "got       {name}\n"
@@ -140,7 +134,7 @@ def wrong_import(
             return _not_right(question, _ANOTHER_FILE, module, name)
     for name in sorted(_certainly_imported(question, source)):
         module = name.partition(".")[0]
-        if module not in IN_GRADING and module not in sys.stdlib_module_names:
+        if not is_in_grading(module):
             return _not_right(question, _NOT_IN_GRADING, module, name)
     return None
 

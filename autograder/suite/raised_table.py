@@ -282,7 +282,7 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"^AssertionError",
         "an `assert` fails",
-        "an `assert` fails in this call: the line of the error shows which one",
+        "an `assert` fails in this line or in what it calls: which condition is not met?",
     ),
     row(
         r"^ZeroDivisionError",

@@ -49,7 +49,7 @@ def check_dtype(value: Any, that: Callable[..., None]) -> None:
     are_tensors = all(isinstance(item, torch.Tensor) for item in items)
     that(
         all(kind == torch.float64 for kind in kinds),
-        got=f"{', '.join(map(str, kinds))} for float64 inputs",
+        got=f"{', '.join(map(str, dict.fromkeys(kinds)))} for float64 inputs",
         expected="torch.float64, the dtype of the inputs",
         likely=DTYPE if are_tensors else _NO_TENSOR,
     )

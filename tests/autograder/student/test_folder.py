@@ -15,7 +15,7 @@ from autograder.cli import cli
 from autograder.errors import GraderError, UserError
 from autograder.sandbox import ALLOWED
 from autograder.student import CheckedQuestion, Standing, check_folder, status
-from autograder.student.misnamed import IN_GRADING
+from autograder.student.advice import IN_GRADING, AdviceContext, advice
 
 Solve = Callable[[str], None]
 
@@ -311,3 +311,19 @@ def test_packages_of_a_check_are_those_of_grading() -> None:
         if "extra ==" not in text and "platform_system" not in text:
             required.add(re.split(r"[^\w-]", text)[0].replace("-", "_"))
     assert {*required, *ALLOWED} <= IN_GRADING
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (ModuleNotFoundError("No module named 'einops'", name="einops"), "not installed here"),
+        (ModuleNotFoundError("No module named 'jax'", name="jax"), "not available when your work"),
+        (ImportError("cannot import name 'sofmax' from 'torch'", name="torch"), ""),
+        (ModuleNotFoundError("No module named 'torch.nm'", name="torch.nm"), ""),
+    ],
+)
+def test_only_a_package_that_grading_lacks_is_said_to_be_missing_there(
+    error: ImportError, says: str
+) -> None:
+    told = advice(error, AdviceContext())
+    assert says in told if says else "installed" not in told and "available" not in told

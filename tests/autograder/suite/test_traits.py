@@ -28,6 +28,7 @@ from autograder.suite.traits import (
     function_tests as functions,
 )
 from autograder.suite.traits.inputs import LAYOUTS, expanded, falling, level, rising, small, whole
+from autograder.suite.traits.slopes import check_dtype
 
 SUMS = Traits("sums", [Tensor("... T d")])
 SCALED = Traits("Scaled", [Tensor("B T d")], build=[Size("d"), Rate()])
@@ -412,3 +413,9 @@ def test_an_empty_cell_is_reported(tmp_path: Path) -> None:
 def test_a_student_reads_which_traits_are_tested_without_reasons() -> None:
     row = Row("sums", frozenset({"gradients"}), {"float64": "test_it"}, {"errors": "none"}, {})
     assert row.for_students == "gradients, float64"
+
+
+def test_a_kind_that_many_results_have_is_said_once() -> None:
+    told: dict[str, Any] = {}
+    check_dtype([1.0, 2.0, torch.zeros(2)], lambda _, **words: told.update(words))
+    assert told["got"] == "float, torch.float32 for float64 inputs"
