@@ -17,6 +17,9 @@ class CausalAttention(nn.Module):
     The layers are `W_query`, `W_key`, `W_value` (each `nn.Linear`) and `dropout`. There are
     no other trainable weights. A stored causal mask moves with the module to another device.
 
+    Allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others).
+
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.3.
     """
 

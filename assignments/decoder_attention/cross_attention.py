@@ -62,6 +62,9 @@ class CrossAttention(nn.Module):
 
     All four have a bias, and there are no other trainable weights.
 
+    Allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others).
+
     Source: Vaswani et al. 2017 (arXiv 1706.03762), sections 3.2.2 and 3.2.3.
     """
 

@@ -48,6 +48,9 @@ class GroupedQueryAttention(nn.Module):
 
     There are no other trainable weights: a stored causal mask is not a parameter.
 
+    Allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others).
+
     Source: Ainslie et al. 2023 (arXiv 2305.13245), section 2.2.
     """
 

@@ -88,6 +88,9 @@ class CachedAttention(nn.Module):
 
     The module keeps nothing from a call: all state is in `past`.
 
+    Allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others).
+
     Source: Su et al. 2021 (arXiv 2104.09864), section 3.4.2.
     """
 

@@ -21,6 +21,9 @@ class CausalSelfAttention(nn.Module):
 
     These four linear layers hold all trainable weights. A stored causal mask is not a trainable
     parameter, and it moves with the module to another device.
+
+    Allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others).
     """
 
     def __init__(self, config: Any) -> None:

@@ -22,6 +22,9 @@ class MultiHeadAttention(nn.Module):
     These four linear layers hold all trainable weights. A stored causal mask is not a trainable
     parameter, and it moves with the module to another device.
 
+    Allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others).
+
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.2.
     """
 

@@ -14,6 +14,9 @@ class SelfAttentionV1(nn.Module):
     Args:
         d_in: size of an input vector.
         d_out: size of queries, keys, values, and therefore of the context vectors.
+
+    Allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others).
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:
@@ -43,6 +46,9 @@ class SelfAttentionV2(nn.Module):
         d_in: size of an input vector.
         d_out: size of queries, keys, values, and therefore of the context vectors.
         qkv_bias: whether each of the three layers has a trained bias of shape (d_out,).
+
+    Allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others).
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:

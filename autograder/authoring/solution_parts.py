@@ -40,13 +40,16 @@ def _places(
     path: Path, node: ast.FunctionDef | ast.ClassDef, rules: QuestionRules
 ) -> Iterator[tuple[ast.expr, list[str]]]:
     """Yields a question's docstrings to which rules are added, with the paragraphs to add."""
+    found: dict[ast.expr, list[str]] = {}
     for method in ("", "forward"):
         promises = [promise for promise in rules.promises if promise.method == method]
-        calls = rules.not_allowed if not method else None
         raises = "\n".join(f"    {promise.error}: {promise.when}." for promise in promises)
-        blocks = [f"Raises:\n{raises}"] * bool(promises) + ([calls.words] if calls else [])
-        if blocks:
-            yield _docstring(path, _documented(node, method or "__init__")), blocks
+        if promises:
+            docstring = _docstring(path, _documented(node, method or "__init__"))
+            found[docstring] = [f"Raises:\n{raises}"]
+    if rules.words:
+        found.setdefault(_docstring(path, node), []).extend(rules.words)
+    yield from found.items()
 
 
 def _documented(

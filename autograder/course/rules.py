@@ -1,4 +1,4 @@
-"""Reads the rules of questions: calls that are not allowed, and errors that must be raised.
+"""Reads the rules of questions: calls that are not allowed or are allowed, and promised errors.
 
 `source/<assignment>/rules.toml` declares both by question, and `source/not_allowed.toml` lists the
 calls of each kind. The tests of a rule, in hidden suites and public checks, read the rule through
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from ..errors import ContentError
 
 RULES = "rules.toml"
 CALLS = "not_allowed.toml"
-_KEYS = {"not_allowed", "because", "allowed", "instead", "raises", "forward_raises"}
+_KEYS = {"not_allowed", "allows", "because", "allowed", "instead", "raises", "forward_raises"}
 #: the sentence that follows any list of calls that are not allowed
 _THREADS = "Threads and processes are not allowed either."
 
@@ -51,14 +51,23 @@ class PromisedError:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRules:
+    """Rules; `allows` is about calls that students may believe to be forbidden."""
+
     not_allowed: NotAllowed | None = None
     promises: tuple[PromisedError, ...] = ()
+    allows: str = ""
+
+    @property
+    def words(self) -> list[str]:
+        """The sentences about calls."""
+        forbidden = [self.not_allowed.words] if self.not_allowed else []
+        return [*forbidden, *([self.allows] if self.allows else [])]
 
     @property
     def page(self) -> str:
         """The rules as a paragraph of the notebook."""
         raised = [f"Raise a `{item.error}` if {item.when}." for item in self.promises]
-        return " ".join([*raised, *([self.not_allowed.words] if self.not_allowed else [])])
+        return " ".join([*raised, *self.words])
 
 
 def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
@@ -110,7 +119,19 @@ def _rules(
         for key, method in (("raises", ""), ("forward_raises", "forward"))
         for error, when in table.get(key, {}).items()
     ]
-    return QuestionRules(_not_allowed(path, name, table, kinds), tuple(promises))
+    allows = _allows(path, name, table, kinds)
+    return QuestionRules(_not_allowed(path, name, table, kinds), tuple(promises), allows)
+
+
+def _allows(path: Path, name: str, table: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
+    chosen = _chosen(path, name, table.get("allows", []), kinds)
+    for kind in chosen:
+        if kind in table.get("not_allowed", []):
+            raise ContentError(
+                path, None, f"{name} allows and forbids {kind!r}", "take one of the two out"
+            )
+    calls = " and ".join(kinds[kind]["words"] for kind in chosen)
+    return f"Allowed: {calls}." if calls else ""
 
 
 def _promise(path: Path, name: str, error: str, when: Any, method: str) -> PromisedError:
@@ -128,15 +149,7 @@ def _promise(path: Path, name: str, error: str, when: Any, method: str) -> Promi
 def _not_allowed(
     path: Path, name: str, table: Mapping[str, Any], kinds: Mapping[str, Any]
 ) -> NotAllowed | None:
-    chosen = table.get("not_allowed", [])
-    for kind in chosen:
-        if kind not in kinds:
-            raise ContentError(
-                path,
-                None,
-                f"{name}: there is no kind of calls named {kind!r}",
-                f"add [{kind}] to {CALLS}, or use one of: {', '.join(kinds)}",
-            )
+    chosen = _chosen(path, name, table.get("not_allowed", []), kinds)
     if not chosen:
         return None
     because = _sentence(path, name, "because", table.get("because"))
@@ -150,6 +163,20 @@ def _not_allowed(
         " ".join(sentence for sentence in sentences if sentence),
         instead,
     )
+
+
+def _chosen(
+    path: Path, name: str, chosen: Sequence[str], kinds: Mapping[str, Any]
+) -> Sequence[str]:
+    for kind in chosen:
+        if kind not in kinds:
+            raise ContentError(
+                path,
+                None,
+                f"{name}: there is no kind of calls named {kind!r}",
+                f"add [{kind}] to {CALLS}, or use one of: {', '.join(kinds)}",
+            )
+    return chosen
 
 
 def _sentence(path: Path, name: str, key: str, text: Any) -> str:

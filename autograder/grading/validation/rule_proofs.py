@@ -91,7 +91,7 @@ def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) 
 def _missing_statements(exercise: Exercise, rules: QuestionRules) -> Iterator[str]:
     """Yields a sentence for each rule that is missing from a student's files, if these exist."""
     words = [f"{promise.error}: {promise.when}." for promise in rules.promises]
-    words += [rules.not_allowed.words] if rules.not_allowed else []
+    words += rules.words
     notebook = exercise.stub.with_suffix(".ipynb")
     for path, wanted in ((exercise.stub, words), (notebook, [rules.page])):
         text = " ".join(_text_of(path).split())

@@ -26,8 +26,9 @@ not_allowed = ["addition"]
 because = "it is the answer"
 instead = "count on your fingers"
 
-[half.raises]
-ValueError = "x is negative"
+[half]
+allows = ["addition"]
+raises.ValueError = "x is negative"
 
 [Layer.forward_raises]
 TypeError = "x is no tensor"
@@ -68,6 +69,12 @@ CONTRACT = {
         "blockwise_attention": ("softmax", ""),
     },
 }
+#: the questions that allow torch's attention, which others of the course build
+ALLOWED = {
+    "SelfAttentionV1", "SelfAttentionV2", "CausalAttention", "MultiHeadAttention",
+    "per_head_attention", "CausalSelfAttention", "CrossAttention", "GroupedQueryAttention",
+    "CachedAttention",
+}  # fmt: skip
 #: a forbidden call for each kind of rule, by a name that the rule contains
 FORBIDDEN = {
     "scaled_dot_product_attention": "torch.nn.functional.scaled_dot_product_attention(*[made] * 3)",
@@ -114,7 +121,9 @@ def test_the_course_declares_what_its_contract_says(assignment: str) -> None:
     repository = Path(__file__).parents[3]
     declared = rules_beside(repository / "tests" / "hidden" / assignment / "test_any.py")
 
-    assert declared.keys() == CONTRACT[assignment].keys()
+    allow = {question for question, rules in declared.items() if rules.allows}
+    assert allow == declared.keys() & ALLOWED
+    assert declared.keys() - ALLOWED <= CONTRACT[assignment].keys() <= declared.keys()
     for question, (call, error) in CONTRACT[assignment].items():
         rules = declared[question]
         assert [promise.error for promise in rules.promises] == [error] * bool(error)
@@ -163,10 +172,13 @@ def test_release_writes_rules_into_docstring_notebook_and_checks(ruled: Path, wh
     assert "Not allowed: torch's addition (`torch.add`), because it is the answer." in stub
     assert '"""Scales.\n\n        Raises:\n            TypeError: x is no tensor.\n' in stub
     halves = (folder / "halves.py").read_text()
-    assert '"""Half of x.\n\n    Raises:\n        ValueError: x is negative.\n    """' in halves
+    raised = '"""Half of x.\n\n    Raises:\n        ValueError: x is negative.\n'
+    assert f"{raised}\n    Allowed: torch's addition (`torch.add`).\n" in halves
     cells = json.loads((folder / "halves.ipynb").read_text())["cells"]
     rules = ["".join(cell["source"]) for cell in cells if cell["id"] == "rules_half"]
-    assert rules == ["**Rules.** Raise a `ValueError` if x is negative."]
+    assert rules == [
+        "**Rules.** Raise a `ValueError` if x is negative. Allowed: torch's addition (`torch.add`)."
+    ]
     checks = rules_beside(folder / "checks" / "test_sums.py")
     assert checks == rules_beside(ruled / "tests" / "hidden" / "basics" / "test_sums.py")
 
@@ -220,6 +232,7 @@ def test_a_stub_of_older_words_is_a_problem(ruled: Path, wheel: Path, edit: Edit
         ('[half]\nnot_allowed = ["addition"]\n', "because is missing"),
         ('[half.raises]\nOops = "never"\n', "Python has no error 'Oops'"),
         ("[half\n", "not valid TOML"),
+        ('[half]\nallows = ["addition"]\nnot_allowed = ["addition"]\n', "allows and forbids"),
     ],
 )
 def test_wrong_rules_are_reported(ruled: Path, rules: str, words: str) -> None:
