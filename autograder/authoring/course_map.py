@@ -104,7 +104,7 @@ def _lines_of(exercise: Exercise) -> int:
 
 
 def map_table(way: CourseMap, here: str = "") -> str:
-    """Returns the stages as a table in Markdown; the row of `here` is bold."""
+    """Returns the stages and the sum of their hours as a table; the row of `here` is bold."""
     rows = ["| | assignment | you build | you need | hours | what you may skip |"]
     rows.append("|---|---|---|---|---|---|")
     for number, stage in enumerate(way.stages, start=1):
@@ -113,7 +113,8 @@ def map_table(way: CourseMap, here: str = "") -> str:
             f"| {mark}{number}{mark} | {mark}{stage.title}{mark} (`{stage.name}`) | {stage.builds}"
             f" | {stage.needs} | {stage.hours:g} | {stage.skip} |"
         )
-    return "\n".join(rows)
+    hours = sum(stage.hours for stage in way.stages)
+    return "\n".join([*rows, f"| | together | | | {hours:g} | |"])
 
 
 def map_cell(way: CourseMap, assignment: Assignment, exercise: Exercise) -> str:
