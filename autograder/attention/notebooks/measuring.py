@@ -33,6 +33,24 @@ def weights_of(*scores: float) -> torch.Tensor:
     return torch.tensor(scores, dtype=torch.float64).softmax(dim=0)
 
 
+def by_torch(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, *, causal: bool = False
+) -> torch.Tensor:
+    """Return torch's own attention, for notebooks whose questions do not allow its functions.
+
+    Args:
+        queries: (..., T, d).
+        keys: (..., S, d).
+        values: (..., S, d_v).
+        causal: whether each query sees only keys up to its own position; then S must equal T.
+
+    Returns:
+        (..., T, d_v): the context vectors.
+    """
+    attend = nn.functional.scaled_dot_product_attention
+    return attend(queries, keys, values, is_causal=causal)
+
+
 def weights_by_size(sizes: Sequence[int], *, scaled: bool) -> torch.Tensor:
     """Return the weights that one random query gives to eight random keys, for each size.
 

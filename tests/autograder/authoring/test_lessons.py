@@ -95,8 +95,43 @@ def test_no_given_cell_shows_a_call_not_built_yet(assignment: str) -> None:
         assert not shown & names, lesson.name
 
 
+@pytest.mark.parametrize(
+    "lesson", sorted((ROOT / "source").glob("*/*.md")), ids=lambda path: path.stem
+)
+def test_no_given_cell_shows_a_call_that_its_notebook_forbids(lesson: Path) -> None:
+    cells = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="md:myst").cells
+    asked = {cell.metadata["question"] for cell in cells if "question" in cell.metadata}
+    rules = document(f"{lesson.parent.name}/rules.toml")
+    forbidden = [rules[name].get("not_allowed", []) for name in asked & rules.keys()]
+    kinds = document("not_allowed.toml")
+    names = {
+        name
+        for kind in {kind for chosen in forbidden for kind in chosen}
+        for part in (kind, *kinds[kind].get("also", []))
+        for name in kinds[part]["names"]
+    }
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+    assert {node.attr for node in nodes if isinstance(node, ast.Attribute)} & names == set()
+
+
+#: the most numbers with two or more decimals in a cell; tables of them are in the package
+MOST_NUMBERS = 8
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_no_cell_holds_a_table_of_numbers(lesson: Path) -> None:
+    cells = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="md:myst").cells
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    typed = [re.findall(r"(?<![\w.])\d+\.\d{2,}", source) for source in sources]
+    assert [numbers for numbers in typed if len(numbers) > MOST_NUMBERS] == []
+
+
 #: words that announce a mistake before a student has made it
-NAMED_MISTAKES = re.compile(r"\btraps?\b|[Ww]hat (?:can go|goes) wrong\n|\bpitfalls?\b")
+NAMED_MISTAKES = re.compile(
+    r"\btraps?\b|[Ww]hat (?:can go|goes) wrong\n|\bpitfalls?\b"
+    r"|\bnot by the size\b|\bmust be cut\b|\bnot at position 0\b|run without an error"
+)
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 

@@ -176,9 +176,8 @@ def test_every_long_number_of_a_text_is_claimed_or_computed(lesson: Path) -> Non
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
     sources = [cell.source for cell in cells if cell.cell_type == "code"]
     sources += [claim for text in texts for claim in claims_in(text)]
-    sources.append(
-        (ROOT / "autograder/attention/notebooks/sentences.py").read_text(encoding="utf-8")
-    )
+    package = ROOT / "autograder" / "attention" / "notebooks"
+    sources += [(package / f"{name}.py").read_text("utf-8") for name in ("sentences", "expected")]
     known = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d)_(?=\d)", "", "\n".join(sources))))
     shown = [re.sub(r"\]\(\S*\)", "]", without_claims(text)) for text in texts]  # no links
     stated = {number for text in shown for number in NUMBER.findall(text)}
