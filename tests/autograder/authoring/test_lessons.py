@@ -98,7 +98,7 @@ def test_no_given_cell_shows_a_call_not_built_yet(assignment: str) -> None:
 @pytest.mark.parametrize(
     "lesson", sorted((ROOT / "source").glob("*/*.md")), ids=lambda path: path.stem
 )
-def test_no_given_cell_shows_a_call_that_its_notebook_forbids(lesson: Path) -> None:
+def test_no_given_cell_shows_what_its_notebook_forbids(lesson: Path) -> None:
     cells = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="md:myst").cells
     asked = {cell.metadata["question"] for cell in cells if "question" in cell.metadata}
     rules = document(f"{lesson.parent.name}/rules.toml")

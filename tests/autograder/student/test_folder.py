@@ -322,8 +322,6 @@ def test_packages_of_a_check_are_those_of_grading() -> None:
         (ModuleNotFoundError("No module named 'torch.nm'", name="torch.nm"), ""),
     ],
 )
-def test_only_a_package_that_grading_lacks_is_said_to_be_missing_there(
-    error: ImportError, says: str
-) -> None:
+def test_a_missing_package_is_named_with_its_place(error: ImportError, says: str) -> None:
     told = advice(error, AdviceContext())
     assert says in told if says else "installed" not in told and "available" not in told
