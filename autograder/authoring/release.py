@@ -158,7 +158,6 @@ def _encoded(files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def _files(course: Course, made: ReleasedAssignment, wheel: Path) -> dict[str, bytes]:
-    """Returns the files of a bundle: those of `assignments/`, the wheel and requirements.txt."""
     install = {"requirements.txt": requirements_text(course.root, wheel.name)}
     return {**_encoded({**made.files, **install}), wheel.name: wheel.read_bytes()}
 

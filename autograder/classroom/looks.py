@@ -34,7 +34,7 @@ class ReviewMarks:
         self._looks = tuple(looks)
 
     def numbers(self, assignment: str) -> frozenset[int]:
-        """Returns how many lines an assignment had at each look."""
+        """Returns the numbers of lines that an assignment's results had at each look."""
         return frozenset(look.lines for look in self._looks if look.assignment == assignment)
 
     def before(self, lines: Mapping[str, int]) -> dict[str, int]:

@@ -82,7 +82,7 @@ class SharedMistakes:
                     excerpts[text] = None
 
     def found(self, sentences: Mapping[str, str]) -> tuple[SharedMistake, ...]:
-        """Returns the mistakes that at least two students share, the most frequent first.
+        """Returns the most frequent mistakes that at least two students share.
 
         `sentences` describe known mistakes, by `<assignment>/<exercise>.<name>`.
         """

@@ -191,7 +191,6 @@ class SandboxedExporter(BehindTheWall):
 
 
 def _results_of(path: Path, assignment: str) -> Iterator[SubmissionResult]:
-    """Yields the results of an assignment in the order in which they were written."""
     try:
         yield from (r for r in iterate_results(path) if r.assignment == assignment)
     except UserError as error:

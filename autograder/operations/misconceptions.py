@@ -169,7 +169,6 @@ def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
 def _named(
     results: Sequence[SubmissionResult], key: tuple[str, ...], name: str, hint: str
 ) -> Iterator[SubmissionResult]:
-    """Yields the results of answers with this key, with a name and a hint added."""
     for found in unnamed_in(results):
         if found.key == key:
             yield with_name(found, name, hint)

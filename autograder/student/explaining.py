@@ -133,7 +133,6 @@ def _message(
 
 
 def _described(value: Any) -> str:
-    """Describes a returned value; for a pair of results, describes each."""
     if isinstance(value, tuple) and len(value) == _PAIR:
         return f"the pair of {' and '.join(describe(item, is_item=True) for item in value)}"
     return describe(value)

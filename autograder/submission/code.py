@@ -93,7 +93,6 @@ def _of_notebook(data: bytes) -> SubmittedCode:
 
 
 def _definitions(statements: Iterable[Statement]) -> dict[str, str]:
-    """Returns the text of the last definition of each name."""
     return {name: statement.text for statement in statements for name in statement.defines}
 
 

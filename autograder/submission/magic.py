@@ -71,7 +71,6 @@ def _is_magic(line: str) -> bool:
 
 
 def _is_surely_magic(line: str) -> bool:
-    """Returns whether a line that begins a statement is magic, and not valid Python on its own."""
     return _is_magic(line) and _is_no_python(line.strip())
 
 

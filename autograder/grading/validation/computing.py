@@ -39,7 +39,7 @@ _PLAIN = (str, list, dict, tuple, set, int, float, complex, range, slice)
 
 
 def uses_besides_computing(code: str) -> tuple[str, ...]:
-    """Returns the sorted names in code that may do more than compute; most answers have none."""
+    """Returns the sorted names in code that may do more than compute, or its syntax error."""
     try:
         return tuple(sorted({*_Reader(ast.parse(code)).refused(), *_refused_names(code)}))
     except SyntaxError as error:
