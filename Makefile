@@ -85,7 +85,7 @@ wheels: setup-grade ## build the packages that pip installs, for graders and for
 	@$(PY) -m tools.wheels
 
 .PHONY: weights
-weights: setup-grade ## train the capstone's model again (about a minute), and print its loss curve for stories.py
+weights: setup-grade ## train the capstone's models again (about three minutes), and print the loss curve for stories.py
 	@$(PY) tools/storyteller.py
 
 .PHONY: expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
@@ -25,6 +26,7 @@ from autograder.attention.notebooks.stories import (
     tokens,
 )
 from autograder.parts import DecoderBlock
+from tools.storyteller import BATCH, BLOCKS, D_MODEL, STEPS
 
 ROOT = Path(__file__).parents[3]
 EXTRAS = ROOT / "source" / "decoder_attention" / "extras"
@@ -54,7 +56,12 @@ def capstone() -> dict[str, Any]:
 
 @pytest.fixture
 def storyteller(capstone: dict[str, Any]) -> Any:
-    model: torch.nn.Module = capstone["model"]
+    return larger(capstone)
+
+
+def larger(capstone: dict[str, Any]) -> torch.nn.Module:
+    """Returns the larger model, made of the present block, with the stored weights."""
+    model: torch.nn.Module = capstone["LanguageModel"](len(capstone["vocabulary"]), D_MODEL, BLOCKS)
     load_weights(model, EXTRAS / "storyteller.json")
     return model
 
@@ -100,10 +107,35 @@ def test_a_students_block_gives_the_same_numbers(
     with torch.no_grad():
         expected, _ = storyteller(ids)
         theirs["DecoderBlock"] = solution()
-        model = capstone["LanguageModel"](len(capstone["vocabulary"]))
+        model = larger(capstone)
         theirs["DecoderBlock"] = DecoderBlock
-        load_weights(model, EXTRAS / "storyteller.json")
         assert torch.allclose(model(ids)[0], expected, atol=1e-4)
+
+
+def test_the_bundle_has_weights_of_one_to_two_megabytes() -> None:
+    assert 1_000_000 < (EXTRAS / "storyteller.json").stat().st_size < 2_000_000
+
+
+def test_the_larger_model_read_as_many_stories_as_stated(
+    capstone: dict[str, Any],
+) -> None:
+    text = (EXTRAS / "capstone.md").read_text(encoding="utf-8")
+    (times,) = re.findall(r"(\d+) times as many stories", text)
+    assert int(times) * len(capstone["text"].splitlines()) == STEPS * BATCH
+
+
+def test_training_begins_as_the_known_curve_does(capstone: dict[str, Any]) -> None:
+    (training,) = [cell.source for cell in CELLS if "tags" in cell.metadata]
+    assert "range(1, steps + 1)" in training
+    beginning = training.partition("curves(")[0].replace("range(1, steps + 1)", "range(1, 51)")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        capstone["model"] = capstone["LanguageModel"](len(capstone["vocabulary"]))
+        exec(compile(beginning, "capstone.md", "exec"), capstone)
+    torch.set_num_threads(threads)
+    assert capstone["held_out_curve"] == pytest.approx(KNOWN_CURVE[:1], abs=0.01)
 
 
 @pytest.fixture
