@@ -31,7 +31,7 @@ def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
         ValueError: there is no pair, or there are more than 10 positions.
     """
     if not speeds or not 1 <= num_positions <= _MOST_COLUMNS:
-        raise ValueError(f"dials need speeds, and at most {_MOST_COLUMNS} positions")
+        raise ValueError(f"dials need speeds, and can show at most {_MOST_COLUMNS} positions")
     num_pairs = len(speeds)
     with styled():
         size = (_CELL * num_positions + 0.75, _CELL * num_pairs + 0.75)

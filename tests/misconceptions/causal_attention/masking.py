@@ -39,7 +39,7 @@ def past_forbidden(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="what True says: the mask is True where attention is allowed",
+    confuses="forbidden with allowed: the mask is True where attention is allowed",
     hint="Read the docstring again: does True mean look, or do not look?",
 )
 def true_where_allowed(num_tokens):
@@ -171,7 +171,8 @@ def only_near_future_forbidden(num_tokens):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="masked with finished: the future is masked, but the rows no longer sum to one",
+    confuses="masking the future with masking and normalizing: the future is masked, but the rows "
+    "no longer sum to one",
     hint="What is the last step? Add up each row of your result.",
 )
 def not_renormalized(weights):
@@ -465,8 +466,8 @@ def minus_ten(scores):
 
 @misconception(
     "mask_scores",
-    confuses="below every score with the lowest of them: masked scores become the lowest score "
-    "instead of minus infinity",
+    confuses="a number below all scores with the lowest score: masked scores become the lowest "
+    "score instead of minus infinity",
     hint="If a future score equals a visible one, they get the same weight. Should they?",
 )
 def lowest_score(scores):

@@ -743,8 +743,8 @@ def one_sum_for_all(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the logarithm of the sum with that of one more: one is added to the sum before the "
-    "logarithm",
+    confuses="the logarithm of a sum with the logarithm of the sum plus one: one is added to the "
+    "sum before the logarithm",
     hint="For one key with the score 1, the log-sum-exp is 1. What is yours?",
 )
 def one_added_to_the_sum(queries, keys, values):

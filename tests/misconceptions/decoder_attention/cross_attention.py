@@ -434,7 +434,8 @@ class values_from_x(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="who asks with who is asked: queries come from the context, keys and values from x",
+    confuses="the sequence of the queries with that of the keys: queries come from the context, "
+    "keys and values from x",
     hint="How many rows should the result have, T or S?",
 )
 class queries_from_the_context(_Cross):
@@ -487,7 +488,8 @@ class values_from_x_with_a_fitting_layer(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="who asks with who is asked: queries come from the context, keys and values from x",
+    confuses="the sequence of the queries with that of the keys: queries come from the context, "
+    "keys and values from x",
     hint="How many rows should the result have, T or S?",
 )
 class queries_from_the_context_with_fitting_layers(_Cross):
@@ -894,8 +896,8 @@ class first_keys_kept(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="who asks with who is asked: queries come from the context, keys and values from x, "
-    "and the result has the shape of x",
+    confuses="the sequence of the queries with that of the keys: queries come from the context, "
+    "keys and values from x, and the result has the shape of x",
     hint="How many rows should the result have, T or S?",
 )
 class sources_swapped_in_the_shape_of_x(_Cross):

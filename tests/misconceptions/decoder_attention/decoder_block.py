@@ -229,7 +229,7 @@ class past_not_handed_on(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="what came in with what comes out: the old past is returned",
+    confuses="the past with the present: the old past is returned",
     hint="How many positions does the returned pair have: P or P + T?",
 )
 class old_past_returned(_Block):

@@ -31,7 +31,7 @@ def _shared(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="what belongs together: keys are shared in groups, but values in turn",
+    confuses="groups with taking turns: keys are shared in groups, but values in turn",
     hint="Which value head does query head 1 read, and which head of keys?",
 )
 def values_in_turns(queries, keys, values):
@@ -42,7 +42,7 @@ def values_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="what belongs together: values are shared in groups, but keys in turn",
+    confuses="groups with taking turns: values are shared in groups, but keys in turn",
     hint="Which head of keys does query head 1 read, and which value head?",
 )
 def keys_in_turns(queries, keys, values):
@@ -700,7 +700,7 @@ def softmax_within_a_group(queries, keys, values):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="what belongs together: values are shared in groups, but keys in turn",
+    confuses="groups with taking turns: values are shared in groups, but keys in turn",
     hint="Which head of keys does query head 1 read, and which value head?",
 )
 class layer_keys_in_turns(_Grouped):
@@ -714,7 +714,7 @@ class layer_keys_in_turns(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="what belongs together: keys are shared in groups, but values in turn",
+    confuses="groups with taking turns: keys are shared in groups, but values in turn",
     hint="Which value head does query head 1 read, and which head of keys?",
 )
 class layer_values_in_turns(_Grouped):

@@ -61,8 +61,8 @@ def keys_as_rows(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="what True says: the mask is True where attention is allowed, as in torch's attention "
-    "function",
+    confuses="True for forbidden with True for allowed: the mask is True where attention is "
+    "allowed, as in torch's attention function",
     hint="What does True mean in causal_mask?",
 )
 def true_where_allowed(num_queries, num_keys):
@@ -151,7 +151,7 @@ def window_never_used(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="what True says: the mask is True where attention is allowed",
+    confuses="forbidden with allowed: the mask is True where attention is allowed",
     hint="What does True mean in causal_mask?",
 )
 def true_inside_the_window(num_queries, num_keys, window):
@@ -187,7 +187,7 @@ def the_last_keys_for_all(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="far with near: the near past is forbidden, the far past allowed",
+    confuses="distant positions with near ones: the near past is forbidden, the far past allowed",
     hint="With window 2: does position 5 see position 4, and position 0?",
 )
 def near_past_forbidden(num_queries, num_keys, window):
@@ -582,7 +582,7 @@ class PastRotatedAgain(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="what is rotated: only the queries are rotated",
+    confuses="queries and keys with queries alone: only the queries are rotated",
     hint="A score depends on the distance only if both its query and its key are rotated.",
 )
 class OnlyQueriesRotated(Cached):
@@ -592,7 +592,7 @@ class OnlyQueriesRotated(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="what is rotated: only the keys are rotated",
+    confuses="queries and keys with keys alone: only the keys are rotated",
     hint="A score depends on the distance only if both its query and its key are rotated.",
 )
 class OnlyKeysRotated(Cached):
@@ -602,7 +602,7 @@ class OnlyKeysRotated(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="what is rotated: the values are rotated, too",
+    confuses="queries and keys with all three: the values are rotated, too",
     hint="Values are mixed, not compared. Do they need a position?",
 )
 class ValuesRotatedToo(Cached):
@@ -967,7 +967,7 @@ class PastIgnoredForACacheInTheModule(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="what came in with what comes out: the past is returned unchanged",
+    confuses="the past with the present: the past is returned unchanged",
     hint="The next call gets your present as its past. Which positions would it see?",
 )
 class PastReturned(Cached):
@@ -978,7 +978,7 @@ class PastReturned(Cached):
 
 @misconception(
     "cached_attention",
-    confuses="what came in with what comes out: the past is returned unchanged",
+    confuses="the past with the present: the past is returned unchanged",
     hint="The next call gets your present as its past. Which positions would it see?",
 )
 def past_returned(queries, keys, values, past=None):

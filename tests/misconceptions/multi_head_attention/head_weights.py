@@ -333,7 +333,7 @@ def heads_not_apart(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="who looks at whom: keys score queries",
+    confuses="queries with keys: keys score queries",
     hint="Row t of the scores belongs to the token that looks. Which projection makes it?",
 )
 def query_and_key_swapped(inputs, W_query, W_key, W_value):

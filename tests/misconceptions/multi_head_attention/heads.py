@@ -112,8 +112,7 @@ def number_of_heads_as_head_size(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="what is shared among the heads: the tokens are shared among the heads instead of the "
-    "columns",
+    confuses="columns with tokens: the tokens are shared among the heads instead of the columns",
     hint="Every head sees the whole sentence. What does it see only a part of?",
 )
 def tokens_shared_among_heads(x, num_heads):
@@ -474,7 +473,7 @@ def past_masked(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="what a mask of torch's own function says: the mask is True where attention is "
+    confuses="the mask of torch's own function with this one: the mask is True where attention is "
     "allowed, as in torch's own function",
     hint="Which tokens does token 0 see? In torch's function True means: take part.",
 )
@@ -607,7 +606,7 @@ def keys_ignored(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="who looks at whom: keys score queries",
+    confuses="queries with keys: keys score queries",
     hint="Row t of the scores belongs to the token that looks. Is it a query?",
 )
 def queries_and_keys_swapped(queries, keys, values):
@@ -685,7 +684,7 @@ def mask_as_large_as_the_heads(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="what is hidden: the values are cut to a triangle, not the scores",
+    confuses="the scores with the values: the values are cut to a triangle, not the scores",
     hint="Set one value of the first token to a large number in its last column. Is it still there "
     "in the contexts?",
 )

@@ -195,7 +195,7 @@ class root_rounded_down(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="who looks at whom: keys score queries",
+    confuses="queries with keys: keys score queries",
     hint="Row t of the scores belongs to the token that looks. Is it made by W_query?",
 )
 class keys_score_queries(_Layers):

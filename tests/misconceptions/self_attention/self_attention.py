@@ -155,7 +155,7 @@ class BiasAdded(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="who looks at whom: keys score queries",
+    confuses="queries with keys: keys score queries",
     hint="Row t of the scores belongs to the token that looks. Is it made with W_query?",
 )
 class QueryAndKeyExchanged(_Parameters):
@@ -724,7 +724,7 @@ class ActivationAdded(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="who looks at whom: keys score queries",
+    confuses="queries with keys: keys score queries",
     hint="Row t of the scores belongs to the token that looks. Is it made with W_query?",
 )
 class LayersOfQueryAndKeyExchanged(_Linears):

@@ -27,8 +27,7 @@ def first_input_as_query(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the two dimensions of the inputs: a sum runs over tokens, but it should run over "
-    "entries",
+    confuses="tokens with entries: a sum runs over tokens, but it should run over entries",
     hint="Which dimension is added up in a dot product: the tokens, or the entries of a vector?",
 )
 def columns_scored(inputs, query):

@@ -918,8 +918,8 @@ class second_residual_from_the_attention(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the last residual with another one from the beginning: the block's input is added to "
-    "the second sum as well",
+    confuses="the second residual with a third one from the beginning: the block's input is added "
+    "to the second sum as well",
     hint="How many terms does the sum before norm2 have in the question, and in your code?",
 )
 class input_in_the_second_sum_as_well(_Parts):
