@@ -129,8 +129,11 @@ def test_weights_that_cannot_be_read_are_refused(
         looks(reader, reader.layer, GAPPED.split(), heads)
 
 
-def test_arrows_go_to_seen_words_and_gaps_have_names() -> None:
+def test_arrows_go_to_seen_words_and_a_view_stands_below(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     at_work(lambda: MultiHeadSelfAttention(32, 1), GAPPED)
+    assert "point at a word to see where it looks: 1 head over 8 tokens" in capsys.readouterr().out
     axes = plt.gca()
     weights = [float(text.get_text()) for text in axes.texts if text.get_text()[:2] in ("0.", "1.")]
     assert len(weights) == 8

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from typing import Any
 
 import pytest
 import torch
+from playwright.sync_api import sync_playwright
 
 from autograder.attention.notebooks import attention_view as module
 from autograder.attention.notebooks.attention_view import attention_view
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 
 
 @pytest.fixture
@@ -46,6 +50,30 @@ def test_the_summary_names_no_token_that_gets_nothing(pages: list[Any]) -> None:
             '"So" looks at "Vo" 25%, "bi" 25%, "end of line" 25%',
         ]
     ]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+def test_the_view_follows_the_pointer_and_the_chosen_head(pages: list[Any]) -> None:
+    weights = torch.tensor([[[1.0, 0], [0.75, 0.25]], [[1.0, 0], [0, 1.0]]])
+    attention_view(weights, ["Anna", "met"], query=0)
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.set_content(pages[0]._repr_html_())
+        found = [page.locator(".summary").inner_text()]
+        page.locator(".tokens span").nth(1).hover()
+        found.append(page.locator(".summary").inner_text())
+        page.locator(".heads button").nth(1).click()
+        found.append(page.locator(".summary").inner_text())
+        browser.close()
+    assert found == [
+        '"Anna" looks at "Anna" 100%',
+        '"met" looks at "Anna" 75%, "met" 25%',
+        '"met" looks at "met" 100%',
+    ]
+    assert asked == []
 
 
 def test_two_views_do_not_meet(pages: list[Any]) -> None:

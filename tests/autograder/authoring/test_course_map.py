@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from autograder.authoring.course_map import course_map, map_table, minutes_of
+from autograder import parts
+from autograder.authoring.course_map import Stage, course_map, map_table, minutes_of
 from autograder.authoring.map_picture import map_picture
 from autograder.course import Course, load_course
 from autograder.errors import ContentError
@@ -46,12 +48,76 @@ def test_a_notebook_begins_with_its_place_and_its_minutes(stage: object) -> None
         assert f"**{exercise.name}**" in first
 
 
-def test_more_words_take_more_minutes(course: Course) -> None:
+def test_more_words_cells_questions_and_lines_take_more_minutes(course: Course) -> None:
     (exercise, *_) = course.assignments[0].exercises
     before = minutes_of(exercise)
     text = exercise.source.read_text(encoding="utf-8")
-    exercise.source.write_text(text + "\nMore " * 2700, encoding="utf-8")
-    assert minutes_of(exercise) == before + 20
+    thoughts = "\n## Questions for thought\n\n" + "".join(f"{n}. Why?\n" for n in range(1, 11))
+    for more, minutes in (
+        ("\nMore " * 2700, 20),
+        ("\n```{code-cell} ipython3\n1\n```\n" * 20, 10),
+        (thoughts, 30),
+    ):
+        exercise.source.write_text(text + more, encoding="utf-8")
+        assert minutes_of(exercise) == before + minutes
+    exercise.source.write_text(text, encoding="utf-8")
+    code = exercise.solution.read_text(encoding="utf-8")
+    lines = "    x = x\n" * 50
+    marker = "    ### END SOLUTION"
+    exercise.solution.write_text(code.replace(marker, lines + marker, 1), encoding="utf-8")
+    assert minutes_of(exercise) == before + 70
+
+
+def questions_of(names: Collection[str]) -> set[str]:
+    """Returns the questions of exercises."""
+    exercises = [exercise for item in COURSE.assignments for exercise in item.exercises]
+    return {q.name for exercise in exercises if exercise.name in names for q in exercise.questions}
+
+
+def parts_in(text: str) -> set[str]:
+    """Returns the names that a text imports from the parts."""
+    found = re.findall(r"from autograder\.parts import ([\w, ]+)", text)
+    return {name.strip() for names in found for name in names.split(",")}
+
+
+def skipped_in(stage: Stage) -> set[str]:
+    return set(re.findall(r"`(\w+)`", stage.skip))
+
+
+def test_what_may_be_skipped_is_an_exercise_that_nothing_needs() -> None:
+    skipped = {name for stage in WAY.stages for name in skipped_in(stage)}
+    exercises = {exercise.name for item in COURSE.assignments for exercise in item.exercises}
+    assert skipped <= exercises
+    free = {
+        name
+        for stage in WAY.stages
+        if "nothing later builds on them" in stage.skip or "needs none of them" in stage.skip
+        for name in skipped_in(stage)
+    }
+    assert len(free) == 5
+    kept = [e for item in COURSE.assignments for e in item.exercises if e.name not in free]
+    texts = [path.read_text("utf-8") for e in kept for path in (e.solution, e.source)]
+    texts += [path.read_text("utf-8") for path in (ROOT / "source").glob("*/extras/*.md")]
+    texts += [path.read_text("utf-8") for path in (ROOT / "autograder/parts").glob("*.py")]
+    needed = set().union(*map(parts_in, texts)) | set(parts.__all__)
+    assert needed & questions_of(free) == set()
+
+
+@pytest.mark.parametrize("stage", WAY.stages, ids=lambda stage: stage.name)
+def test_an_assignment_needs_the_parts_of_those_that_it_names(stage: Stage) -> None:
+    number = WAY.number(stage.name)
+    needed, new = set(), {number}
+    while new:
+        needed |= new
+        texts = [WAY.stages[n - 1].needs for n in new]
+        named = {n for text in texts for found in re.findall(r"assignments? ([\d and,]+)", text)
+                 for n in map(int, re.findall(r"\d", found))}  # fmt: skip
+        assert all(n < number for n in named)
+        new = named - needed
+    allowed = questions_of([name for n in needed for name in WAY.stages[n - 1].minutes])
+    for exercise in COURSE.assignment(stage.name).exercises:
+        text = exercise.solution.read_text("utf-8") + exercise.source.read_text("utf-8")
+        assert parts_in(text) <= allowed, exercise.name
 
 
 def test_a_course_without_a_map_has_none(course: Course) -> None:

@@ -14,6 +14,7 @@ import pytest
 from nbclient import NotebookClient
 
 from autograder.authoring.claims import claims_in, without_claims
+from autograder.authoring.course_map import course_map
 from autograder.authoring.question_texts import afterwards_of, hints_of
 from autograder.authoring.solution_parts import split_module
 from autograder.authoring.source_notebook import without_mistakes
@@ -271,6 +272,40 @@ def test_a_notebook_has_a_guess_and_something_to_debug(exercise: Exercise) -> No
     assert all("guess = None" in cell.source for cell in guesses)
     (debug, *_) = [n for n, cell in enumerate(cells) if "Debug this" in cell.source]
     assert any("<details>" in cell.source for cell in cells[debug : debug + 6])
+
+
+def names_in(cell: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Name)}
+
+
+#: what the last cell of the first five assignments calls
+LAST_CALLS = ["attention_view", "at_work", "at_work", "at_work", "at_work"]
+
+
+def test_the_last_cell_of_five_assignments_uses_an_answer() -> None:
+    for stage, call in zip(course_map(COURSE).stages, LAST_CALLS, strict=False):
+        exercise = COURSE.assignment(stage.name).exercises[-1]
+        cells = notebook_of(exercise, solved=False).cells
+        *earlier, last = [cell.source for cell in cells if cell.cell_type == "code"]
+        used = names_in(last)
+        helpers = [
+            names_in(cell)
+            for cell in earlier
+            if used & set(re.findall(r"^def (\w+)", cell, re.MULTILINE))
+        ]
+        assert call in used
+        questions = {question.name for question in exercise.questions}
+        assert questions & used.union(*helpers), stage.name
+
+
+def test_a_module_is_explained_before_the_first_one_is_written() -> None:
+    exercises = [e for s in course_map(COURSE).stages for e in COURSE.assignment(s.name).exercises]
+    notebooks = [notebook_of(exercise, solved=False).cells for exercise in exercises]
+    first = next(cells for cells in notebooks if "nn.Module" in "".join(c.source for c in cells))
+    written = next(n for n, c in enumerate(first) if "(nn.Module)" in c.source)
+    texts = [cell.source for cell in first[:written] if cell.cell_type == "markdown"]
+    (explained,) = [text for text in texts if "inherits from `nn.Module`" in text]
+    assert all(word in explained for word in ("`__init__`", "`forward`", "`nn.Parameter`"))
 
 
 def test_a_folded_cell_shows_a_line_that_fits_a_phone() -> None:

@@ -180,6 +180,20 @@ def test_an_issue_becomes_one_row_and_its_answer_is_shown(term: Term) -> None:
     assert term.call("requests").return_value == 0
 
 
+def test_a_file_names_its_question_and_a_refusal_costs_nothing(term: Term) -> None:
+    uploads = term.folder.parent / "uploads"
+    (uploads / "zoe" / "masks").mkdir(parents=True)
+    text = "The question is causal_mask: is my mask not the right one?\n"
+    (uploads / "zoe" / "masks" / "regrade_request.txt").write_text(text, encoding="utf-8")
+    before = term.score("zoe")
+    term.call("requests", str(uploads))
+    (found,) = autograder.class_requests(term.folder)
+    assert (found.student, found.question) == ("zoe", "masking/causal_mask")
+    term.mark("zoe", "causal_mask", answer="No, it is the transposed one.")
+    assert term.score("zoe") == before
+    assert "No, it is the transposed one." in term.page("zoe")
+
+
 def test_a_table_of_requests_names_what_it_lacks(term: Term) -> None:
     path = term.folder.parent / "requests.csv"
     path.write_text("student,question,request\nAda L,causal_mask,why?\n")

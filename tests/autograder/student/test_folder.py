@@ -82,6 +82,27 @@ def test_answers_in_a_copy_of_another_name_are_reported(
     assert check_folder(folder, ["halves"])[0].note == ""
 
 
+#: a module that writes into a file from another thread, where checks do not refuse it
+BY_THREAD = """\
+import threading
+
+thread = threading.Thread(target=lambda: open({!r}, "w").write("written"))
+thread.start()
+thread.join()
+
+
+def half(x):
+    return x / 2.0
+"""
+
+
+def test_a_file_runs_without_a_sandbox(folder: Path) -> None:
+    note = folder.parent / "note.txt"
+    write(folder, "halves.py", BY_THREAD.format(str(note)))
+    assert half(folder).standing is Standing.PASSED
+    assert note.read_text() == "written"
+
+
 def test_files_and_folders_that_are_elsewhere_are_named(folder: Path) -> None:
     (folder / "old").mkdir()
     for kind in ("py", "ipynb"):
@@ -123,6 +144,18 @@ def test_status_names_the_first_exercise_that_is_not_finished(folder: Path, solv
     assert progress.passed == 2
     assert progress.next is not None
     assert progress.next.exercise == "halves"
+
+
+def test_the_command_shows_progress_points_and_what_to_submit(folder: Path, solve: Solve) -> None:
+    def shown() -> str:
+        result = CliRunner().invoke(cli, ["status", "--folder", str(folder)])
+        return " ".join(result.output.split())
+
+    solve("sums")
+    assert "2 of 3 questions pass their public checks: up to 10 of 12 points" in shown()
+    assert "Submit" not in shown()
+    solve("halves")
+    assert "Submit these files: sums.py, halves.py" in shown()
 
 
 def test_exercises_are_named_as_a_shell_completes_them(folder: Path) -> None:

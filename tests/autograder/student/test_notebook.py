@@ -33,7 +33,7 @@ def test_a_right_answer_passes(here: Path) -> None:
     assert as_text(result).splitlines()[0] == "✓ half: all checks passed"
 
 
-def test_other_ways_and_a_star_stand_below_a_right_answer(
+def test_explanation_ways_and_star_stand_below_a_right_answer(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from autograder.student import notebook_tools as notebook
@@ -43,11 +43,16 @@ def test_other_ways_and_a_star_stand_below_a_right_answer(
     ways = {"half": [["Costs <nothing>.", "def half(x):\n    return 0.5 * x"]]}
     (here / "checks" / "ways.json").write_text(json.dumps(ways), encoding="utf-8")
     (here / "checks" / "stars.json").write_text('{"half": "one line"}', encoding="utf-8")
+    (here / "checks" / "afterwards.json").write_text('{"half": "It <halves>."}', encoding="utf-8")
     cell = "def half(x):\n    y = x / 2.0\n    return y\n"
     namespace: dict[str, Any] = {"In": ["", cell], "check": check}
+    exec("def half(x): return x\ncheck('half')", namespace)
     exec(cell, namespace)
     exec('check("half")\ncheck("half", rule="one line")\ncheck("half", "no numbers")', namespace)
-    offered, refused, unknown = (text._repr_html_() for text in shown)
+    wrong, offered, refused, unknown = (text._repr_html_() for text in shown)
+    folded = offered.partition("compare with the reference solution</summary>")[2]
+    assert "It &lt;halves&gt;." in folded.partition("</details>")[0]
+    assert "It &lt;halves&gt;." not in wrong
     assert "Costs &lt;nothing&gt;." in offered and "return 0.5 * x" in offered
     assert "can you do it in one line? check(&quot;half&quot;, rule=" in offered
     assert "one line, not yet: there are 2 statements" in refused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -72,8 +73,15 @@ def test_an_error_in_the_repeated_call_shows_its_line(folder: Path) -> None:
     assert "AttributeError" in output and "return x.no_such_thing" in output
 
 
-def test_a_star_is_offered_below_a_right_answer(folder: Path, solve: Callable[[str], None]) -> None:
+def test_an_explanation_and_a_star_follow_a_right_answer(
+    folder: Path, solve: Callable[[str], None]
+) -> None:
+    texts = json.dumps({"plus_one": "The reference solution adds."})
+    (folder / "checks" / "afterwards.json").write_text(texts, encoding="utf-8")
+    answer(folder, "return x - 2.0")
+    assert "The reference solution" not in run(folder, "check", "plus_one")[1]
     solve("sums")
+    assert "The reference solution adds." in run(folder, "check", "plus_one")[1]
     assert "★ second star: no loop" in run(folder, "check", "plus_one", "--rule", "no loop")[1]
     code, output = run(folder, "check", "plus_one", "--rule", "no numbers")
     assert code is None and "no second star is called 'no numbers'" in output

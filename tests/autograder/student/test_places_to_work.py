@@ -55,12 +55,15 @@ def unzipped(folder: Path, wheel: tuple[str, bytes]) -> Path:
 def outputs(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> dict[str, str]:
     """Returns the output of a check by place."""
     root = tmp_path_factory.mktemp("places")
-    places = {name: root / name for name in ("alone", "wheel", "colab", "kaggle", "kernel")}
+    places = {
+        name: root / name for name in ("alone", "wheel", "colab", "beside", "kaggle", "kernel")
+    }
     for folder in places.values():
         folder.mkdir()
     (places["wheel"] / wheel[0]).write_bytes(wheel[1])
     unzipped(root, wheel)
     shutil.make_archive(str(places["colab"] / ASSIGNMENT.name), "zip", root, ASSIGNMENT.name)
+    unzipped(places["beside"], wheel)
     unzipped(root / "input" / "my-data-set", wheel)
     places["kernel"] = unzipped(places["kernel"], wheel)
     cells = cells_of(ASSIGNMENT / "scores.ipynb")
@@ -80,7 +83,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) 
     return found
 
 
-@pytest.mark.parametrize("place", ["colab", "kaggle", "kernel"])
+@pytest.mark.parametrize("place", ["colab", "beside", "kaggle", "kernel"])
 def test_the_bundle_is_enough(outputs: dict[str, str], place: str) -> None:
     assert "✓ query_scores: all checks passed" in outputs[place]
     assert "query_scores: hint 1 of" in outputs[place]

@@ -2,102 +2,122 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+from autograder.student import as_text
+from autograder.student.notebook_tools import check_namespace
+from tools.screenshots import ANSWERS, ASSIGNMENT, SHOTS
+
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "students.md"
-STUDENT = "tests/autograder/student"
+PAGE, IMAGES = ROOT / "docs" / "students.md", ROOT / "docs" / "images"
+STUDENT, ATTENTION = "tests/autograder/student", "tests/autograder/attention"
+NOTEBOOKS = "tests/autograder/authoring/test_notebooks.py"
+RELEASE, MAP = (f"tests/autograder/authoring/test_{name}.py" for name in ("release", "course_map"))
+FAILURES = f"{STUDENT}/test_one_failure_at_a_time.py"
+CORRECTIONS = "tests/autograder/collecting/test_corrections.py"
+MARKING = "tests/autograder/exports/test_marking.py"
 #: for a part of each sentence in the text, the test that would fail if the sentence were untrue
 CLAIMS = {
-    "a folder for each assignment": (
-        "tests/autograder/authoring/test_release.py::test_a_release_holds_notebooks"
+    "a folder for each assignment": f"{RELEASE}::test_a_release_holds_notebooks",
+    "`nn.Module` is explained where it is first used": (
+        f"{NOTEBOOKS}::test_a_module_is_explained_before_the_first_one"
     ),
     "The hours are computed": (
-        "tests/autograder/authoring/test_course_map.py::test_more_words_take_more_minutes"
+        f"{MAP}::test_more_words_cells_questions_and_lines_take_more_minutes"
+    ),
+    "You can do any assignment without the others": (
+        f"{RELEASE}::test_the_released_folder_needs_nothing_of_the_course"
     ),
     "parts that it needs from earlier ones are imported": (
         "tests/autograder/parts/test_parts.py::test_a_class_computes_what_its_solution_does"
     ),
-    "submit a file `regrade_request.txt`": (
-        "tests/autograder/collecting/test_corrections.py"
-        "::test_a_request_is_not_a_submission_and_makes_nobody_late"
-    ),
-    "It does not count as a new attempt": (
-        "tests/autograder/collecting/test_corrections.py::test_a_request_with_a_new_answer_leaves"
-    ),
-    "the answer is on your next feedback page": (
-        "tests/autograder/exports/test_marking.py::test_an_issue_becomes_one_row_and_its_answer"
-    ),
-    "names the question and": (
-        "tests/autograder/collecting/test_corrections.py::test_many_requests_in_one"
-    ),
+    "submit a file `regrade_request.txt`": f"{CORRECTIONS}::test_a_request_is_not_a_submission",
+    "names the question and": f"{MARKING}::test_a_file_names_its_question",
+    "It does not count as a new attempt": f"{CORRECTIONS}::test_a_request_is_not_a_submission",
+    "costs nothing; ": f"{MARKING}::test_a_file_names_its_question_and_a_refusal_costs_nothing",
+    "the answer is on your next feedback page": f"{MARKING}::test_an_issue_becomes_one_row_and_its",
     "An error names the file or cell": f"{STUDENT}/test_mistakes.py::test_a_mistake_is_explained",
-    "You can repeat the failing call": (
-        f"{STUDENT}/test_one_failure_at_a_time.py::test_the_commands_show_all_failures"
-    ),
+    "You can repeat the failing call": f"{FAILURES}::test_the_repeated_call_has_the_numbers",
+    "paste it into a cell": f"{STUDENT}/test_true_messages.py::test_a_call_to_try_runs",
+    "The first failure is shown in full": f"{FAILURES}::test_the_first_failure_is_shown_and_the",
     "failures with the same cause are shown once": (
-        f"{STUDENT}/test_one_failure_at_a_time.py::test_the_first_failure_is_shown_and_the_others"
+        f"{FAILURES}::test_the_first_failure_is_shown_and_the_others"
     ),
-    "shows the rest": (
-        f"{STUDENT}/test_one_failure_at_a_time.py::test_a_notebook_folds_what_comes_after"
-    ),
-    "The first failure is shown in full": (
-        f"{STUDENT}/test_one_failure_at_a_time.py::test_a_notebook_folds_what_comes_after"
-    ),
+    "`--all`, ": f"{FAILURES}::test_all_failures_are_shown_on_request",
+    "a click in the notebook": f"{FAILURES}::test_a_notebook_folds_what_comes_after",
     "Most messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
     "`--plain` writes only text": f"{STUDENT}/test_watch.py::test_a_plain_watch_draws_nothing",
     "`NO_COLOR` is respected": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
     "cannot show a symbol, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
     "for more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
+    "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
     "Checks refuse everything that grading refuses": (
         "tests/autograder/grading/test_what_check_refuses.py::test_check_refuses_what_grading"
     ),
     "Each question is judged alone": (
         f"{STUDENT}/mistakes/sandbox.toml::code outside of an answer may write"
     ),
+    "tries any of these costs nothing": (
+        f"{STUDENT}/mistakes/sandbox.toml::code outside of an answer may connect, start and print"
+    ),
     "as long as no answer needs its result": (
         f"{STUDENT}/mistakes/sandbox.toml::an answer uses a file that is read above it"
     ),
-    "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
-    "on your own computer, without a sandbox": f"{STUDENT}/test_notebook.py::test_checks_import",
+    "`check` and `watch` execute the file": (
+        f"{STUDENT}/test_watch.py::test_a_watched_file_runs_without_a_sandbox"
+    ),
+    "without a sandbox, with all of your permissions": (
+        f"{STUDENT}/test_folder.py::test_a_file_runs_without_a_sandbox"
+    ),
+    "a notebook needs only the bundle": f"{STUDENT}/test_places_to_work.py::test_the_bundle_is",
+    "or in the unzipped folder next to it": (
+        f"{STUDENT}/test_places_to_work.py::test_the_bundle_is_enough"
+    ),
     "says what to do if there is neither": (
         f"{STUDENT}/test_places_to_work.py::test_a_notebook_alone_says_what_to_put_next_to_it"
     ),
-    "even on a phone": (
-        "tests/autograder/attention/test_pictures.py::test_a_comparison_is_no_wider_than_a_phone"
-    ),
-    "a notebook needs only the bundle": f"{STUDENT}/test_places_to_work.py::test_the_bundle_is",
     "Below a right answer there is a folded": (
-        "tests/autograder/authoring/test_notebooks.py::test_every_question_has_a_text_for_afterw"
+        f"{STUDENT}/test_notebook.py::test_explanation_ways_and_star_stand_below"
     ),
     "Pictures have a transparent background": (
-        "tests/autograder/attention/test_pictures.py::test_jupyter_puts_no_box_behind_a_picture"
+        f"{ATTENTION}/test_pictures.py::test_jupyter_puts_no_box_behind_a_picture"
     ),
-    "The last code cell uses what you have built": (
-        "tests/autograder/authoring/test_notebooks.py::test_a_solved_notebook_passes_every_check"
+    "even on a phone": (
+        f"{ATTENTION}/test_pictures.py::test_a_comparison_is_no_wider_than_a_phone"
+    ),
+    "the last code cell uses what you have built": (
+        f"{NOTEBOOKS}::test_the_last_cell_of_five_assignments_uses_an_answer"
     ),
     "which words of a line look at which others": (
-        "tests/autograder/authoring/test_notebooks.py::test_every_claim_of_a_text_holds"
+        f"{NOTEBOOKS}::test_the_last_cell_of_five_assignments_uses_an_answer"
     ),
-    "from 810 small sentences": (
-        "tests/autograder/attention/test_at_work.py::test_each_pronoun_is_that_of_its_person"
-    ),
+    "within a few seconds": f"{NOTEBOOKS}::test_a_solved_notebook_is_quick",
+    "from 810 small sentences": f"{ATTENTION}/test_at_work.py::test_each_pronoun_is_that_of_its",
+    "which noun a pronoun stands for": f"{ATTENTION}/test_at_work.py::test_a_part_learns_pronouns",
     "arrows show where each of its heads looks": (
-        "tests/autograder/attention/test_at_work.py::test_heads_have_a_colour_each"
+        f"{ATTENTION}/test_at_work.py::test_heads_have_a_colour_each"
     ),
     "turns your decoder block into a small language model": (
-        "tests/autograder/attention/test_own.py::test_the_capstone_runs_from_top_to_bottom"
+        f"{ATTENTION}/test_own.py::test_the_capstone_runs_from_top_to_bottom"
     ),
     "it trains for a minute or two": (
-        "tests/autograder/attention/test_own.py::test_the_capstone_runs_from_top_to_bottom"
+        f"{ATTENTION}/test_own.py::test_the_capstone_runs_from_top_to_bottom"
     ),
     "next to a known curve": (
-        "tests/autograder/authoring/test_notebooks.py::test_every_claim_of_an_extra_holds"
+        f"{ATTENTION}/test_stories.py::test_training_begins_as_the_known_curve_does"
     ),
-    "which head looks up names": (
-        "tests/autograder/authoring/test_notebooks.py::test_every_claim_of_an_extra_holds"
+    "the lowest possible loss": (
+        f"{ATTENTION}/test_stories.py::test_no_model_can_be_surprised_less_than_the_grammar"
     ),
+    "Your block also runs a larger model": (
+        f"{ATTENTION}/test_stories.py::test_a_students_block_gives_the_same_numbers"
+    ),
+    "trained weights are in the folder": (
+        f"{ATTENTION}/test_stories.py::test_the_bundle_has_weights"
+    ),
+    "which head looks up names": f"{NOTEBOOKS}::test_every_claim_of_an_extra_holds",
 }
 #: for the first cell of each row in the table of tools, the test that would fail if the row were
 #: untrue
@@ -114,7 +134,7 @@ TOOLS = {
         "tests/autograder/attention/test_pictures.py::test_cells_that_differ_have_a_frame"
     ),
     "an explanation of the reference solution, once your answer is right": (
-        "tests/autograder/authoring/test_notebooks.py::test_every_question_has_a_text_for_afterw"
+        f"{FAILURES}::test_an_explanation_and_a_star_follow_a_right_answer"
     ),
     "a second star, for an answer without a loop, without `@`, or in one line": (
         f"{STUDENT}/test_stars.py::test_a_star_is_offered_and_earned_in_a_folder"
@@ -123,21 +143,20 @@ TOOLS = {
         "tests/autograder/authoring/test_ways.py::test_ways_are_in_bundles_only"
     ),
     "to see your attention at work": (
-        "tests/autograder/attention/test_at_work.py::test_name_tags_show_the_weights_of_a_layer"
+        f"{NOTEBOOKS}::test_the_last_cell_of_five_assignments_uses_an_answer"
     ),
     "to guess before you run the code, and to find other people's mistakes": (
         "tests/autograder/authoring/test_notebooks.py::test_a_notebook_has_a_guess_and_something"
     ),
     "to point at a word and see where it looks": (
-        "tests/autograder/attention/test_attention_view.py::test_the_page_has_every_weight"
+        f"{ATTENTION}/test_attention_view.py::test_the_view_follows_the_pointer"
     ),
     "progress, points, what to submit": (
-        "tests/autograder/student/test_folder.py"
-        "::test_status_names_the_first_exercise_that_is_not_finished"
+        f"{STUDENT}/test_folder.py::test_the_command_shows_progress_points_and_what_to_submit"
     ),
 }
 #: the beginnings of sentences that claim nothing, because they describe the page or give advice
-NO_CLAIM = ("This page describes", "You need Python", "You learn PyTorch", "Run them only on")
+NO_CLAIM = ("This page describes", "You need Python", "Run them only on")
 
 
 def test_each_test_that_the_table_names_is_there() -> None:
@@ -151,6 +170,30 @@ def test_each_picture_is_there_and_small() -> None:
     sizes = {name: (PAGE.parent / name).stat().st_size for name in pictures}
     assert len(sizes) == 3
     assert max(sizes.values()) < 200_000
+
+
+def test_the_pictures_answers_give_what_their_captions_say() -> None:
+    wrong, right = (_checked_answer(name) for name in ("attention_scores", "query_scores"))
+    for part in ("attention_scores(", "got ", "expected ", "to try it: attention_scores(torch"):
+        assert part in wrong
+    assert "query_scores: all checks passed" in right
+    notebook = ROOT / "assignments" / ASSIGNMENT / "scores.ipynb"
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells]
+    for shot in SHOTS:
+        (first,) = [n for n, source in enumerate(sources) if source.startswith(shot.text)]
+        shown = sources[first : first + shot.cells]
+        assert shot.cells == 1 or "side_by_side(" in shown[-1]
+    assert {shot.file for shot in SHOTS} == {path.name for path in IMAGES.glob("student-*.png")}
+
+
+def _checked_answer(question: str) -> str:
+    """Returns the result of an answer that is shown in a picture."""
+    _, line = ANSWERS[question]
+    names: dict[str, object] = {}
+    arguments = "inputs, query" if question == "query_scores" else "queries, keys"
+    exec(f"def {question}({arguments}):\n    {line}\n", names)
+    return as_text(check_namespace(question, names, ROOT / "assignments" / ASSIGNMENT))
 
 
 def test_each_row_has_a_cell_for_every_kit() -> None:

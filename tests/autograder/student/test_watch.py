@@ -17,6 +17,8 @@ from autograder.cli.watching import KeyReader
 from autograder.errors import UserError
 from autograder.student import saved_exercises
 
+from .test_folder import BY_THREAD
+
 Step = Callable[[], object]
 
 
@@ -127,6 +129,12 @@ def test_the_command_checks_what_was_saved_and_ends_with_q(folder: Path, watched
     assert "✓ half: all checks passed" in second
     assert "halves is done." in second
     assert "1 of 3 questions pass" in second
+
+
+def test_a_watched_file_runs_without_a_sandbox(folder: Path, watched: Watched) -> None:
+    note = folder.parent / "note.txt"
+    watched(lambda: save(folder / "halves.py", BY_THREAD.format(str(note))), "q")
+    assert note.read_text() == "written"
 
 
 def test_only_the_first_failure_of_the_first_question_is_shown(
