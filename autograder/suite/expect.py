@@ -70,6 +70,7 @@ class Expect:
         self.draw = draw
         self._solution = solution
         self._call = ""
+        self._calls = 0
         self._value: Any = None
 
     @property
@@ -86,16 +87,20 @@ class Expect:
         likely: str,
         tolerance: Tolerance | None = None,
         after: After | None = None,
-        no_grad: bool = False,
+        no_grad: bool | None = None,
     ) -> Any:
         """Assert that the answer equals the solution on these arguments and changes none of them.
 
         Returns the answer's value if it is right, otherwise the solution's. Compares type, shape,
         dtype, and values within the default tolerance for the expected dtype; with `after`,
         compares the results of that function instead. With `no_grad`, the call is made under
-        `torch.no_grad()`.
+        `torch.no_grad()`; by default, every second call of a test is, because an answer may compute
+        differently if no gradients are needed.
         """
         expected = self.solution.call(question, args).value
+        if no_grad is None:
+            self._calls += 1
+            no_grad = self._calls % 2 == 0
         return self.value(
             question,
             args,

@@ -154,8 +154,9 @@ def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, li
         calls = chosen.varied(letters, built_with)[index :: len(builds)]
         # with one token, no head has anything to choose from
         plan.append((built_with, [*calls, chosen.extreme(built_with, {}, _FEW)]))
-    # plain loops are fast enough for the longest call if all other sizes are 1
-    small = usual.but(dict.fromkeys(fixed, 1))
+    # plain loops are fast enough for the longest call if all sizes that they run over are 1; the
+    # others keep theirs, because a norm of one entry has lost it
+    small = usual.but({x: 1 for x in fixed if x in traits.looped()})
     longest = chosen.varied(letters, small, ONE_LARGE)[: len(letters) or 1]
     plan += [(sizes, [sizes]) for sizes in chosen.heads_after_blocks(small)]
     return [*plan, (small, [*longest, *chosen.between(small), *chosen.after_blocks(small)])]
@@ -187,7 +188,8 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     layer.steps(*calls, likely=_HELD)
     for given in traits.each_way()[1:]:
         again = [arguments(expect, given, sizes, layout=numbers) for numbers in (small, falling)]
-        layer.steps(*(Step(tuple(args)) for args in again), likely=_HELD)
+        small_step, falling_step = (Step(tuple(args)) for args in again)
+        layer.steps(small_step, small_step, falling_step, likely=_HELD)
     for mode in (False, True):
         layer.train(mode).same(*inputs(), likely=_MODES)
         layer.same(*inputs(), likely=_MODES, no_grad=True)
@@ -365,7 +367,7 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer, slight: E
     # the weight of a single token is dropped like any other
     for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), negative)):
         args = arguments(expect, traits, now, layout=numbers)
-        check_drops(layer, args, _in_eval_mode(layer, args))
+        check_drops(layer, args, _in_eval_mode(layer, args), no_grad=numbers is negative)
     check_drops(layer, first, right)
     check_drops(layer, first, right, no_grad=True)
     check_drops(slight, first, _in_eval_mode(slight, first), likely=_SLIGHT)

@@ -161,8 +161,12 @@ class Traits:
         return Sizes({**self.sizes, **known}, leading, rate)
 
     def alone(self) -> Sizes:
-        """Return one sample, head or group, and a rate of dropout at which all numbers are 0."""
-        counts = {x: 1 for x in self.call_letters() if x in COUNTS}
+        """Return one sample, head or group, and a rate of dropout at which all numbers are 0.
+
+        If all arguments are numbers, there is also only one token.
+        """
+        single = COUNTS if any(isinstance(i, Tensor) for i in self.inputs) else (*COUNTS, "T")
+        counts = {x: 1 for x in self.call_letters() if x in single}
         return self.usual(rate=1.0).but(counts, (1,) if self.has_leading else ())
 
     def exchanged(self) -> list[Sizes]:

@@ -26,6 +26,7 @@ from .inputs import (
     both,
     expanded,
     falling,
+    heads,
     inside,
     level,
     normal,
@@ -118,14 +119,17 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     in_turn = [*varied, *asked.between(usual), *asked.after_blocks(usual)]
     for turn, sizes in enumerate(in_turn):
         dtype = (traits.dtype, torch.float64)[turn % 2]
-        _same(expect, traits, _made(expect, traits, sizes, dtype, of_turn(turn)), likely)
+        args = _made(expect, traits, sizes, dtype, of_turn(turn))
+        # an answer may compute differently if no gradients are needed, for any size
+        _same(expect, traits, args, likely, no_grad=turn % 3 == 1)
     for given in traits.each_way():
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
         _same(expect, traits, _last_turned(expect, given, asked.many(), torch.float64), likely)
     # repeat large shapes, because an answer may keep results for large shapes only
-    for sizes in (asked.wide(), asked.many(), *asked.samples()):
-        _same(expect, traits, _last_turned(expect, traits, sizes, torch.float64), likely)
+    for turn, sizes in enumerate((asked.wide(), asked.many(), *asked.samples())):
+        args = _last_turned(expect, traits, sizes, torch.float64)
+        _same(expect, traits, args, likely, no_grad=turn % 2 == 1)
     _same(
         expect,
         traits,
@@ -154,12 +158,14 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
         expect.allowed(traits.question, *args, rule=rule, backward=turn > 0)
 
 
-def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
+def _any_numbers(
+    expect: Expect, traits: Traits, sizes: Sizes, layout: Layout = turned
+) -> list[Any]:
     """Make large, small and zero numbers, in float64, so that none of them is lost in a sum."""
     made = arguments(expect, traits, traits.with_exact_root(sizes), torch.float64)
     factors = iter(traits.factors)
     return [
-        turned(_ZEROS.get(item.values, as_drawn)(arg) * next(factors, 1.0))
+        layout(_ZEROS.get(item.values, as_drawn)(arg) * next(factors, 1.0))
         if isinstance(item, Tensor)
         else arg
         for item, arg in zip(traits.inputs, made, strict=True)
@@ -203,9 +209,10 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
                 after=traits.after,
                 no_grad=no_grad,
             )
-        for dtype in (traits.dtype, torch.float64):
-            held = _made(expect, given, other, dtype)
-            expect.same(traits.question, *held, likely=_NO_GRAD, after=traits.after, no_grad=True)
+        deep = traits.usual(CallSizes(traits, expect.draw).leads.other_five())
+        held = arguments(expect, given, other, layout=heads)
+        for args in (held, _any_numbers(expect, given, deep, heads)):
+            _same(expect, traits, args, _NO_GRAD, no_grad=True)
 
 
 def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
@@ -368,8 +375,10 @@ def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
     ]
 
 
-def _same(expect: Expect, traits: Traits, args: Sequence[Any], likely: str) -> None:
-    expect.same(traits.question, *args, likely=likely, after=traits.after)
+def _same(
+    expect: Expect, traits: Traits, args: Sequence[Any], likely: str, no_grad: bool = False
+) -> None:
+    expect.same(traits.question, *args, likely=likely, after=traits.after, no_grad=no_grad)
 
 
 FUNCTION_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {
