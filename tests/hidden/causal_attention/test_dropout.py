@@ -402,6 +402,7 @@ def test_all_weights_dropped(expect: Expect, draw: Draw) -> None:
         draw.normal(2, 4, 3),
         1.0,
         likely="with probability 1, every weight is dropped, and every context vector is zero",
+        no_grad=True,
     )
 
 

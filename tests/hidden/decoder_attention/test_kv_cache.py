@@ -228,9 +228,11 @@ def _layer(expect: Expect, d_model: int = 12, num_heads: int = 3) -> ExpectLayer
     return expect.layer(LAYER, d_model, num_heads, scale=1.8 / d_model**0.5)
 
 
-def _heads(draw: Draw, num_tokens: int, dtype: torch.dtype = torch.float32) -> Past:
-    """Draws a past of two sequences for a layer of three heads of size 4."""
-    keys, values = (draw.normal(2, 3, num_tokens, 4, dtype=dtype) for _ in range(2))
+def _heads(
+    draw: Draw, num_tokens: int, dtype: torch.dtype = torch.float32, head_dim: int = 4
+) -> Past:
+    """Draws a past of two sequences for a layer of three heads."""
+    keys, values = (draw.normal(2, 3, num_tokens, head_dim, dtype=dtype) for _ in range(2))
     return keys, values
 
 
@@ -301,13 +303,14 @@ def test_two_sequences_are_decoded_in_turns(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(LAYER, points=1)
 def test_double_precision_far_along(expect: Expect, draw: Draw) -> None:
-    layer = _layer(expect)
-    layer.result(draw.normal(1, 15, 12))  # float32 tensors of this call must not be used in float64
+    layer = _layer(expect, 30, 3)
+    # float32 tensors of this call must not be used in float64
+    layer.result(draw.normal(2, 2, 30), _heads(draw, 490, head_dim=10))
     layer.move(dtype=torch.float64)
     for new, old in ((2, 490), (1, 511), (draw.integer(65, 80), 0)):
-        past = _heads(draw, old, torch.float64) if old else None
+        past = _heads(draw, old, torch.float64, 10) if old else None
         layer.same(
-            draw.normal(2, new, 12, dtype=torch.float64),
+            draw.normal(2, new, 30, dtype=torch.float64),
             past,
             likely="compute positions and angles in the dtype of the input: in float32, angles "
             "lose more digits the farther along the position is",

@@ -77,7 +77,7 @@ def test_weights_are_taken_as_they_are(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("context_vector", points=1)
 def test_mixture_in_float64(expect: Expect, draw: Draw) -> None:
     weights, values = cancelling(draw, size=1)
-    expect.same("context_vector", weights[0], values, likely=PRECISION)
+    expect.same("context_vector", weights[0], values, likely=PRECISION, no_grad=True)
 
 
 @pytest.mark.question("context_vectors", points=1)
@@ -169,9 +169,9 @@ def test_two_dimensions_before_the_tokens(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("simplified_self_attention", points=1)
 def test_self_attention_in_float64(expect: Expect, draw: Draw) -> None:
-    # a common entry makes scores near 31, for which float32 loses digits of the weights
-    common = draw.uniform(2, 3, 7, 1, low=5.5, high=5.7).double()
-    others = 0.8 * draw.normal(2, 3, 7, 5, dtype=torch.float64).clamp(-1.8, 1.8)
+    # a common entry makes scores near 40, for which float32 loses digits of the weights
+    common = draw.uniform(2, 3, 7, 1, low=6.2, high=6.4).double()
+    others = 0.8 * draw.normal(2, 3, 7, 5, dtype=torch.float64).clamp(-1.5, 1.5)
     expect.same("simplified_self_attention", torch.cat([common, others], dim=-1), likely=PRECISION)
 
 
