@@ -261,8 +261,9 @@ def _left_behind(
     seeds: Iterable[tuple[torch.Tensor, torch.Tensor]],
 ) -> list[str]:
     """Returns traces of a call and its backward pass: `HOOK`, `CHANGED`, `SEED_CHANGED`."""
+    hooks = [(x._backward_hooks, x._post_accumulate_grad_hooks, x.retains_grad) for x in tensors]
     found = {
-        HOOK: any(tensor._backward_hooks or tensor.retains_grad for tensor in tensors),
+        HOOK: any(map(any, hooks)),
         CHANGED: not _is_same(list(args), list(copies)),
         SEED_CHANGED: not all(torch.equal(seed, before) for seed, before in seeds),
     }

@@ -51,15 +51,7 @@ def memory_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def as_view(memory: torch.Tensor, shape: Sequence[int], strides: Sequence[int]) -> torch.Tensor:
-    """Returns a view of a tensor's memory.
-
-    A tensor whose dimensions are in a different order is a view of exactly these elements, like
-    the result of `transpose`; any other view begins after the beginning of its memory, as a slice
-    does.
-    """
-    view = memory.as_strided(shape, strides)
-    if view.numel() == len(memory) and not view.is_contiguous():
-        return view
+    """Returns a view of a tensor's memory that begins after its beginning, as a slice does."""
     return torch.cat([memory[:1], memory]).as_strided(shape, strides, 1)
 
 

@@ -236,8 +236,10 @@ class CustomInput:
     rate: bool = False
 
     def make(self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn) -> Any:
-        """See `Input.make`."""
-        return self.function(draw, sizes)
+        """See `Input.make`; only a mask of several rows gets the layout."""
+        made = self.function(draw, sizes)
+        is_mask = isinstance(made, torch.Tensor) and made.dtype == torch.bool and made.dim() > 1
+        return layout(made) if is_mask else made
 
 
 @dataclass(frozen=True, slots=True)
