@@ -86,9 +86,8 @@ class AskedAgain:
         """Yields the position of each wrong call of `forward`, and whether one came before it."""
         called: set[object] = set()
         rights = self._known.right(self._question, test).calls
-        triples = zip(
-            self._probe.requests[test], self._asked.answered(test).calls, rights, strict=True
-        )
+        calls = self._asked.answered(test).calls
+        triples = zip(self._probe.requests[test], calls, rights, strict=True)
         for at, ((operation, number, *_), came, right) in enumerate(triples):
             if operation == _FORWARD and not came.equals(right):
                 yield at, number in called

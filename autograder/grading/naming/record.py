@@ -118,6 +118,11 @@ class Call:
         """Returns whether there was a layer to call."""
         return self.raised != NOT_ASKED
 
+    def is_only_nan(self, solution: Call) -> bool:
+        """Returns whether a result has nan, and no finite number but 0, unlike the solution's."""
+        is_odd = len(self.figures) > len(solution.figures) and self.figures[0] != 0
+        return is_odd and not any(self.figures[-SUMS:])
+
     def is_failing(self, solution: Call) -> bool:
         """Returns whether an error was raised although a value is expected."""
         return bool(self.raised and not solution.raised)

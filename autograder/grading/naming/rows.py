@@ -52,17 +52,8 @@ class Row:
     @classmethod
     def _of_family(cls, key: str, rank: int, detail: str, number: int, in_check: bool) -> Row:
         words, lead = words_of(key), lead_of(key)
-        return cls(
-            id_of(key),
-            _as_if(words, lead),
-            rank,
-            words=words,
-            detail=detail,
-            lead=lead,
-            member=number,
-            in_check=in_check,
-            key=key,
-        )
+        text = _as_if(words, lead)
+        return cls(id_of(key), text, rank, (), words, detail, lead, number, in_check, key)
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:

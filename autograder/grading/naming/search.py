@@ -63,12 +63,9 @@ class ExplainedCalls:
     slopes: int = 0
 
     def __add__(self, other: ExplainedCalls) -> ExplainedCalls:
-        return ExplainedCalls(
-            self.wrong + other.wrong,
-            self.left + other.left,
-            self.against + other.against,
-            self.slopes + other.slopes,
-        )
+        wrong, left = self.wrong + other.wrong, self.left + other.left
+        against, slopes = self.against + other.against, self.slopes + other.slopes
+        return ExplainedCalls(wrong, left, against, slopes)
 
     @property
     def numbers(self) -> tuple[int, int, int]:
@@ -142,10 +139,12 @@ class Search:
         self._came = [call for test in tests for call in answers.answered(test).calls]
         numbered = zip(table.answers, table.right, strict=True)
         self._right = [known[number] for known, number in numbered]
-        pairs = zip(self._came, self._right, strict=True)
-        is_right = [came.equals(right) for came, right in pairs]
+        is_right = [c.equals(r) for c, r in zip(self._came, self._right, strict=True)]
         #: the number of calls of each test that are not right
         self._missed = {test: is_right[columns].count(False) for test, columns in tests.items()}
+        wrong = [(c, r) for c, r in zip(self._came, self._right, strict=True) if c.is_wrong(r)]
+        #: whether every wrong value is nan, which many mistakes cause
+        self._is_nan = bool(wrong) and all(came.is_only_nan(right) for came, right in wrong)
         self._right_tests = {test for test in tests if not self._missed[test]}
         self._wrong_first = sorted(tests, key=lambda test: test in self._right_tests)
         self._entries = np.array([row.is_entry for row in table.rows], bool)
@@ -223,10 +222,19 @@ class Search:
             own = self.table.rows[row]
             if found and own.rank > found[0].rank:
                 break
-            if self._equal[row].all() and self._all(row, self._is) and self._is_carried(row):
+            if (
+                self._tells(own)
+                and self._equal[row].all()
+                and self._all(row, self._is)
+                and self._is_carried(row)
+            ):
                 found.append(own)
         first = {row.name: row for row in sorted(reversed(found), key=lambda row: bool(row.detail))}
         return [*first.values()]
+
+    def _tells(self, row: Row) -> bool:
+        """Returns whether a row can be the cause: if all is nan, its words must speak of nan."""
+        return not self._is_nan or "nan" in row.words
 
     def _is_carried(self, row: int) -> bool:
         """Returns whether a row shares a wrong value with the answer, or only changes a check."""
@@ -270,11 +278,10 @@ class Search:
         exact = {row: self._explained(row) for row in likely[:_LIKELY]}
         best = max((e.margin for e in exact.values() if e.is_most), default=0)
         most = [row for row, e in exact.items() if e.is_most and e.margin == best]
-        rows = [self.table.rows[row] for row in most]
+        rows = [self.table.rows[row] for row in most if self._tells(self.table.rows[row])]
         note = "" if all(exact[row].is_all for row in most) else NOTE
-        return SearchResult(
-            [row for row in rows if row.is_entry], [r for r in rows if not r.is_entry], note
-        )
+        entries = [row for row in rows if row.is_entry]
+        return SearchResult(entries, [row for row in rows if not row.is_entry], note)
 
     def _hopes(self) -> dict[int, ExplainedCalls]:
         """Returns an upper bound for the number of calls that each row explains."""
@@ -334,7 +341,7 @@ class Search:
     def pair(self, ask: AskPair, entries: ChangedEntries) -> list[Row]:
         """Returns a row for two mistakes that together explain everything, or an empty list."""
         given = (self.table, self._wrong_first, self.tests, self._came, self._right)
-        return PairSearch(*given, entries).first(ask)
+        return [] if self._is_nan else PairSearch(*given, entries).first(ask)
 
 
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:

@@ -19,6 +19,7 @@ _LEADS: Mapping[str, str] = SHOWN["leads"]
 #: the id and the words for an answer with right values and wrong gradients
 GRADIENTS = "all_values_are_right_and_gradients_are_not"
 _GRADIENTS_WRONG = "all values are right, but gradients are not"
+_ONLY_NAN = "every wrong result has nan, and no finite number but 0"
 _DTYPES_WRONG = "all values are right, but their dtype is not"
 #: the first wording of each sentence that was reworded; ids in results are made from it
 _FIRST_WORDS: Mapping[str, str] = SHOWN["first_words"]
@@ -108,6 +109,8 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
     if wrong and all(own.raised and own.is_asked and asked.raised for own, asked in wrong):
         return [_of_family(OTHER_ERROR)]
     values = [(own, asked) for own, asked in wrong if own.is_wrong(asked)]
+    if values and all(own.is_only_nan(asked) for own, asked in values):
+        return [_shown(_ONLY_NAN, _LEADS["nan"])]
     only_dtypes = values and all(own.has_equal_numbers(asked) for own, asked in values)
     return [_shown(_DTYPES_WRONG, _LEADS["dtypes"])] if only_dtypes else []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -218,6 +219,19 @@ def test_refusals_that_both_share_name_no_member_but_a_check() -> None:
         given._answers = fails
         found = Search(maker.table(), COLUMNS, given, lambda number, test: fails[test]).members()
         assert [row.name for row in found] == ["refuses"] * in_check
+
+
+@pytest.mark.parametrize("words", ["twice", "0 / 0 makes nan"])
+def test_only_a_member_that_speaks_of_nan_explains_only_nan(words: str) -> None:
+    maker = TableMaker(REQUESTS, RIGHT)
+    given = _Given(math.nan, math.nan)
+    row = Row("member", "as if", 5, words=words, member=0)
+    maker.add_member(row, lambda tests: {test: given.answered(test) for test in tests})
+    search = Search(maker.table(), COLUMNS, given, lambda number, test: given.answered(test))
+    names = ["member"] * ("nan" in words)
+    assert [row.name for row in search.members()] == names
+    assert [row.name for row in search.most().members] == names
+    assert search.pair(lambda *pair: None, cast(Any, None)) == []
 
 
 def _counted(made: list[int]) -> Callable[[], Table]:
