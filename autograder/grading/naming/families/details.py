@@ -16,7 +16,7 @@ from .words import DETAILS, STEPS, words_of
 #: a node and its replacement; None removes a statement
 Part = tuple[ast.AST, ast.AST | None]
 
-_OF_WRAPPED = frozenset(key for _, key in STEPS["wrapped"]) - {ids.CUT}
+_OF_WRAPPED = {key for _, key in STEPS["wrapped"] + STEPS["of_arguments"]} - {ids.CUT}
 _OPERATIONS, _FUNCTIONS = DETAILS["operations"], DETAILS["functions"]
 _PARTS_LEFT_OUT, _FAR = DETAILS["parts_left_out"], DETAILS["far"]
 
@@ -26,7 +26,7 @@ def detail_of(names: DefinitionNames, key: str, parts: Sequence[Part]) -> str:
     if key in (ids.BIAS_LEFT_OUT, ids.BIAS_TOO_MANY):
         return _of_bias(key, [names.made.get(node, "") for node, _ in parts])
     if key in _OF_WRAPPED:
-        found = {_wrapped(names, words_of(key), node) for node, _ in parts}
+        found = {_wrapped(names, words_of(key), *part) for part in parts}
     elif key in _DETAILS:
         found = {_DETAILS[key](names, node, other) for node, other in parts}
     else:
@@ -131,8 +131,9 @@ def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     return f"the divisor is the root of {what}, which is not the required size" if what else ""
 
 
-def _wrapped(names: DefinitionNames, words: str, node: ast.AST) -> str:
+def _wrapped(names: DefinitionNames, words: str, node: ast.AST, other: ast.AST | None) -> str:
     """Returns the words with the value that the change is applied to."""
+    node = other.body[0] if isinstance(other, ast.FunctionDef) else node  # it changes an argument
     if isinstance(node, ast.Return):
         return f"{words} (in the result)"
     what = names.meaning(node.targets[0]) if isinstance(node, ast.Assign) else ""

@@ -36,6 +36,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
             yield ast.Return(_parsed(text)), words
     if isinstance(node, ast.FunctionDef) and node.name != "__init__":
         yield from _with_swapped_layers(node, scope)
+        yield from _with_changed_arguments(node)
     if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise):
         yield ast.Pass(), CHECK
         for one, other in permutations(scope.names[:_MOST_COMPARED], 2):
@@ -55,6 +56,16 @@ def _with_swapped_layers(function: ast.FunctionDef, scope: Scope) -> Iterator[Ch
         used |= {operand.attr for operand in operands if isinstance(operand, ast.Attribute)}
     for one, other in combinations([name for name in scope.attributes if name in used], 2):
         yield _Renamed({one: other, other: one}).visit(copy.deepcopy(function)), LAYERS
+
+
+def _with_changed_arguments(function: ast.FunctionDef) -> Iterator[Change]:
+    """Yields functions that first change one of their tensors."""
+    for arg in function.args.args:
+        rows = STEPS["of_arguments"] if ast.unparse(arg).endswith(": torch.Tensor") else ()
+        for text, words in _filled(rows, a=arg.arg):
+            new = copy.copy(function)
+            new.body = [ast.Assign([ast.Name(arg.arg, ast.Store())], _parsed(text)), *function.body]
+            yield new, words
 
 
 class _Renamed(ast.NodeTransformer):
@@ -80,7 +91,7 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
     if isinstance(value, ast.Tuple):
         items = [ast.unparse(item) for item in value.elts]
         yield from _of_tuple(items)
-        for name in scope.names:
+        for name in _later_first(scope):
             yield f"({items[0]} + {name}, {', '.join(items[1:])})", ADDED
     elif not isinstance(value, ast.Constant):
         step = ast.unparse(value)
@@ -88,8 +99,13 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
         names = {name: name for name in scope.names}
         for name in scope.names[:2]:  # arguments
             yield from _filled(STEPS["with_argument"], **{**names, "e": step, "a": name})
-        for name in scope.names:
+        for name in _later_first(scope):
             yield from _filled(STEPS["with_name"], e=step, n=name)
+
+
+def _later_first(scope: Scope) -> tuple[str, ...]:
+    """Returns the first two names, then the others, the last one first, as it is likelier."""
+    return (*scope.names[:2], *scope.names[:1:-1])
 
 
 def _of_tuple(items: list[str]) -> Iterator[Text]:

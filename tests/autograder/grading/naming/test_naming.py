@@ -128,6 +128,13 @@ def test_it_explains_all_where_numbers_of_gradients_alone_differ() -> None:
     assert not _explained(_of(X * 2, X * 2, "RuntimeError"), mistake, right).is_all
 
 
+def test_zeros_and_a_row_of_nan_are_not_only_nan() -> None:
+    (right,), some = _answered(X).calls, X.clone()
+    some[0] = torch.nan
+    found = [_answered(value).calls[0] for value in (X * torch.nan, X * 0, some, X / 0)]
+    assert [call.is_only_nan(right) for call in found] == [True, False, False, False]
+
+
 def test_numbers_where_a_mistake_has_nan_do_not_contradict_it() -> None:
     right, mistake = _of(X, X), _of(X * torch.nan, X)
     assert _explained(_of(X * 2, X), mistake, right) == ExplainedCalls(0, 1, 0, 1)
@@ -529,6 +536,12 @@ _OTHER_SUMS = {
         *("mixed", lambda w, v: w.sum(0)[:, None] * v),
     ),
     "one_row_comes_back_not_all_of_them": ("mixed", lambda w, v: w[1] @ v),
+    "both_sides_of_a_product_are_multiplied_and_rows_added_up": (
+        *("mixed", lambda w, v: (w * v).sum(-1)),
+    ),
+    "a_norm_is_applied_that_is_one_too_many": (
+        *("mixed", lambda w, v: w @ torch.nn.functional.layer_norm(v, v.shape[-1:])),
+    ),
     "the_first_or_last_row_or_column_is_0_or_false": (
         *("mixed", lambda w, v: (w @ v) * torch.tensor([1, 1, 0])[:, None]),
     ),
