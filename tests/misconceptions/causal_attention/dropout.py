@@ -247,6 +247,19 @@ def scaled_outside_training(x, p, training=True):
 
 @misconception(
     "dropout",
+    confuses="one way to keep the mean with two: in training the kept entries are divided by 1 - "
+    "p, and in evaluation the entries are also multiplied by 1 - p",
+    hint="According to the docstring, in which of the two modes are entries scaled?",
+)
+def scaled_in_training_and_outside(x, p, training=True):
+    if not training:
+        return x * (1 - p)
+    plain = _plain(x, p, training)
+    return x * (torch.rand_like(x) >= p) / (1 - p) if plain is None else plain
+
+
+@misconception(
+    "dropout",
     confuses="a scale for training with a scale for always: x is scaled in evaluation as well",
     hint="Call it with training=False: does x come back?",
 )
@@ -816,3 +829,13 @@ def kept_weights_scaled_twice(weights, values, p, training=True):
 )
 def weights_dropped_twice(weights, values, p, training=True):
     return F.dropout(F.dropout(weights, p, training), p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="one way to keep the mean with two: in training the kept weights are divided by 1 - "
+    "p, and in evaluation the weights are also multiplied by 1 - p",
+    hint="According to the docstring, in which of the two modes are weights scaled?",
+)
+def weights_scaled_in_training_and_outside(weights, values, p, training=True):
+    return (F.dropout(weights, p) if training else weights * (1 - p)) @ values

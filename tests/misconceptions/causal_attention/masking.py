@@ -441,6 +441,20 @@ def single_matrix_only(weights):
     return visible / visible.sum(dim=-1, keepdim=True)
 
 
+@misconception(
+    "mask_and_renormalize",
+    confuses="a batch with a single matrix: each item of the first dimension is treated as a row, "
+    "masked, and divided by its sum",
+    hint="Try weights of shape (2, 5, 5).",
+)
+def items_treated_as_rows(weights):
+    visible = weights.clone()
+    for t in range(weights.shape[0]):
+        visible[t, t + 1 :] = 0
+        visible[t] = visible[t] / visible[t].sum()
+    return visible
+
+
 # mask_scores
 
 
@@ -924,6 +938,18 @@ def one_batch_dimension_only(queries, keys):
     else:
         scores = torch.bmm(queries, keys.transpose(1, 2))
     return torch.softmax(_causal(scores) / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "causal_attention_weights",
+    confuses="dimension 1 with the last but one: the number of tokens is taken from dimension 1",
+    hint="Call it with a matrix, a batch, and a batch with heads: what is dimension 1 of each?",
+)
+def number_of_tokens_from_dimension_one(queries, keys):
+    num_tokens = queries.shape[1]
+    future = torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(1)
+    scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+    return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1)
 
 
 @misconception(

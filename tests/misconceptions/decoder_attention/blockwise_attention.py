@@ -230,6 +230,20 @@ def share_without_the_last_axis(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
+    confuses="a factor per query with one per column: the factors of the outputs lack the last "
+    "axis, the sum of the factors has it",
+    hint="A factor is (..., T), an output (..., T, d). Which axis must be added, and where?",
+)
+def factors_without_the_last_axis(output_a, lse_a, output_b, lse_b):
+    larger = torch.maximum(lse_a, lse_b)
+    factor_a, factor_b = torch.exp(lse_a - larger), torch.exp(lse_b - larger)
+    total = factor_a + factor_b
+    output = (factor_a * output_a + factor_b * output_b) / total.unsqueeze(-1)
+    return output, larger + torch.log(total)
+
+
+@misconception(
+    "merge_blocks",
     confuses="the new statistics with those of the first block: the second result is the "
     "log-sum-exp of the first block alone",
     hint="The second result belongs to the keys of both blocks. Does it change with lse_b?",

@@ -112,6 +112,16 @@ def ones_and_zeros(lengths, num_keys):
 
 @misconception(
     "padding_mask",
+    confuses="truth values with numbers: the mask contains floating-point numbers instead of True "
+    "and False",
+    hint="Print the dtype of your mask. Which dtype do conditions have?",
+)
+def floats_at_padding(lengths, num_keys):
+    return (torch.arange(num_keys) >= lengths[:, None]).float()
+
+
+@misconception(
+    "padding_mask",
     confuses="padding among the keys with padding among keys and queries: the mask marks padded "
     "queries as well as padded keys",
     hint="Which shape does the question ask for? A padded query's result is not used anyway.",

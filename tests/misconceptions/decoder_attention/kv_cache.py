@@ -89,6 +89,16 @@ def ones_and_zeros(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
+    confuses="truth values with whole numbers: the mask contains whole numbers instead of True and "
+    "False",
+    hint="Print the dtype of your mask. Which dtype do conditions have?",
+)
+def whole_numbers(num_queries, num_keys):
+    return torch.ones(num_queries, num_keys).triu(num_keys - num_queries + 1).long()
+
+
+@misconception(
+    "decoding_mask",
     confuses="the mask with what is added to the scores later: the mask contains minus infinity "
     "instead of True",
     hint="The mask only says where. Which function changes the scores there?",

@@ -461,6 +461,17 @@ def every_hth_column(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
+    confuses="the number of a slice with its first column: slice h begins at column h",
+    hint="Which column should slice 1 begin with if each slice is 3 columns wide?",
+)
+def slices_begin_at_their_number(weights, values, num_heads):
+    head_dim = values.shape[1] // num_heads
+    slices = [values[:, head : head + head_dim] for head in range(num_heads)]
+    return torch.cat([weights @ one for one in slices], dim=1)
+
+
+@misconception(
+    "slice_value_heads",
     confuses="one slice with all: slice 0 is used every time",
     hint="Compare the first and the last columns of the result. Should they be equal?",
 )

@@ -42,6 +42,16 @@ def columns_interleaved(x, num_heads):
 
 @misconception(
     "split_heads",
+    confuses="the number of a head with its first column: head h begins at column h",
+    hint="Which column should head 1 begin with if each head is 3 columns wide?",
+)
+def heads_begin_at_their_number(x, num_heads):
+    head_dim = _divisible(x.shape[-1], num_heads)
+    return torch.stack([x[..., h : h + head_dim] for h in range(num_heads)], dim=1)
+
+
+@misconception(
+    "split_heads",
     confuses="changing a shape with swapping two dimensions: the tensor is only reshaped, so "
     "tokens and heads mix",
     hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "

@@ -393,6 +393,18 @@ def place_in_the_vocabulary(sentence, vocabulary):
 
 @misconception(
     "encode",
+    confuses="the id that the vocabulary holds and the place of the word in the vocabulary: the "
+    "place of a word in a list is used instead of its id, so an unknown word raises ValueError, "
+    "not KeyError",
+    hint="What does the dict say for the word, and how many entries come before it?",
+)
+def place_in_a_list_of_words(sentence, vocabulary):
+    order = list(vocabulary)
+    return torch.tensor([order.index(word) for word in _split(sentence)], dtype=torch.int64)
+
+
+@misconception(
+    "encode",
     confuses="the given vocabulary and a new one from this sentence: a new vocabulary is made "
     "from the sentence",
     hint="Change the ids that the vocabulary holds. Does your result change?",

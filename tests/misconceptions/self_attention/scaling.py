@@ -138,7 +138,7 @@ def softmax_taken_too(scores, d_k):
     hint="Which function gives 3 for 9? What does yours give?",
 )
 def divided_by_the_logarithm(scores, d_k):
-    return scores / math.log(d_k + 1)
+    return scores / math.log(d_k)
 
 
 @misconception(

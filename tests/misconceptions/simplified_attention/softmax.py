@@ -527,6 +527,30 @@ def dimensions_lost(scores, dim=-1):
 
 @misconception(
     "softmax",
+    confuses="the dimension that was lost with the last one: the dimension of the maxima and sums "
+    "is put back at the end, whatever `dim` is",
+    hint="Use `dim=0` on a table of two rows and three columns. What is the shape of the sums, and "
+    "which shape must they have?",
+)
+def dimension_put_back_at_the_end(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amax(dim=dim).unsqueeze(-1))
+    return exponentials / exponentials.sum(dim=dim).unsqueeze(-1)
+
+
+@misconception(
+    "softmax",
+    confuses="the dimension that was lost with the last one: the dimension of the sums is put back "
+    "at the end, whatever `dim` is",
+    hint="Use `dim=0` on a table of two rows and three columns. What is the shape of the sums, and "
+    "which shape must they have?",
+)
+def dimension_of_sums_put_back_at_the_end(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim).unsqueeze(-1)
+
+
+@misconception(
+    "softmax",
     confuses="maximum and sum: the sum is always that of the last dimension",
     hint="Follow `dim` through your code. Is it used in every place?",
 )
