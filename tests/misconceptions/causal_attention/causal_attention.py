@@ -349,7 +349,7 @@ class not_scaled(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the square root of d with d: altogether, the scores are divided by d",
+    confuses="the square root of d with d: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )

@@ -716,7 +716,7 @@ def masked_with_minus_1000(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the square root of d with d: altogether, the scores are divided by d",
+    confuses="the square root of d with d: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )

@@ -332,8 +332,8 @@ def shifted_by_the_first(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="finite numbers with all numbers: minus infinity is replaced by a low number, and is "
-    "returned as a score",
+    confuses="finite numbers with all numbers: minus infinity is replaced with a low number, which "
+    "is returned as a score",
     hint="How low must a number be if other scores are -1000?",
 )
 def minus_infinity_cut_at_minus_a_hundred(output_a, lse_a, output_b, lse_b):

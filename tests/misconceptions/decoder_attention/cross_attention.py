@@ -267,7 +267,7 @@ def not_scaled(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="d with its square root: altogether, the scores are divided by d",
+    confuses="d with its square root: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )

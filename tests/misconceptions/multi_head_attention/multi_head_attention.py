@@ -153,7 +153,7 @@ class scaled_by_d_out(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the size d of a head with its square root: altogether, the scores are divided by d",
+    confuses="the size d of a head with its square root: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )

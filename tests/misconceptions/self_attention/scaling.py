@@ -281,7 +281,7 @@ def not_scaled(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the size d of a key with its square root: altogether, the scores are divided by d",
+    confuses="the size d of a key with its square root: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
@@ -644,7 +644,7 @@ def context_not_scaled(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the size d of a key with its square root: altogether, the scores are divided by d",
+    confuses="the size d of a key with its square root: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )

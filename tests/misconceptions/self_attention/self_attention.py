@@ -207,7 +207,7 @@ class NotScaled(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the size d of a key and its square root: altogether, the scores are divided by d",
+    confuses="the size d of a key and its square root: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
@@ -766,7 +766,7 @@ class ScaleForgotten(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the size d of a key and its square root: altogether, the scores are divided by d",
+    confuses="the size d of a key and its square root: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )

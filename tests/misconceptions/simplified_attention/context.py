@@ -162,7 +162,8 @@ def matrix_of_one_row(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="useless and meaningful dimensions: a vector of one entry becomes a number",
+    confuses="dimensions of size one with dimensions that are not needed: a vector of one entry "
+    "becomes a number",
     hint="What is the shape of your result when the values have one column?",
 )
 def context_squeezed(weights, values):
@@ -414,8 +415,8 @@ def sum_over_dimension_one(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="useless and meaningful dimensions: dimensions of size one are dropped from the "
-    "result",
+    confuses="dimensions of size one with dimensions that are not needed: dimensions of size one "
+    "are dropped from the result",
     hint="What is the shape of your result for a batch of one?",
 )
 def contexts_squeezed(weights, values):
@@ -732,8 +733,8 @@ def sentences_joined(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="useless and meaningful dimensions: dimensions of size one are dropped from the "
-    "result",
+    confuses="dimensions of size one with dimensions that are not needed: dimensions of size one "
+    "are dropped from the result",
     hint="What is the shape of your result for a batch of one?",
 )
 def attention_squeezed(inputs):

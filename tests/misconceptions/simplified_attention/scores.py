@@ -165,7 +165,8 @@ def column_of_scores(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="useless and meaningful dimensions: with one token the result has no dimension left",
+    confuses="dimensions of size one with dimensions that are not needed: with one token the "
+    "result has no dimension left",
     hint="What is the shape of your result when there is only one token?",
 )
 def squeezed(inputs, query):
@@ -466,8 +467,8 @@ def reshaped_not_transposed(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="useless and meaningful dimensions: dimensions of size one are dropped from the "
-    "result",
+    confuses="dimensions of size one with dimensions that are not needed: dimensions of size one "
+    "are dropped from the result",
     hint="What is the shape of your result for a batch of one?",
 )
 def squeezed_result(queries, keys):

@@ -771,8 +771,8 @@ def row_becomes_a_matrix(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="useless and meaningful dimensions: dimensions of size one are dropped from the "
-    "result",
+    confuses="dimensions of size one with dimensions that are not needed: dimensions of size one "
+    "are dropped from the result",
     hint="What is the shape of your result when one of the dimensions has size one?",
 )
 def sizes_of_one_dropped(scores, dim=-1):

@@ -195,7 +195,7 @@ class scaled_by_model_size(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the head size d with its square root: altogether, the scores are divided by d",
+    confuses="the head size d with its square root: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
