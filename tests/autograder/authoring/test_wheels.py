@@ -16,10 +16,14 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
+from autograder.authoring.release import requirements_text
+from tools.versions import PYTHONS
 from tools.wheels import build_wheels
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -74,6 +78,24 @@ def test_a_student_checks_an_answer_with_the_small_wheel(
     assert {question["standing"] for question in exercise["questions"]} == {"passed"}
     listed = run(programs, "--help", cwd=folder).stdout
     assert "watch" in listed and "Instructors" not in listed
+
+
+def test_pip_accepts_the_requirements_and_python_of_a_bundle(
+    wheels: tuple[Path, Path], tmp_path: Path
+) -> None:
+    shutil.copy(wheels[1], tmp_path)
+    text = requirements_text(ROOT, wheels[1].name)
+    (tmp_path / "requirements.txt").write_text(text, encoding="utf-8")
+    options = ["--dry-run", "--no-index", "--disable-pip-version-check", "-r", "requirements.txt"]
+    command = [sys.executable, "-m", "pip", "install", *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert f"Would install attention-autograder-{VERSION}" in done.stdout, done.stderr
+    with zipfile.ZipFile(wheels[1]) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("/METADATA")]
+        metadata = archive.read(name).decode()
+    (allowed,) = re.findall(r"^Requires-Python: (.+)$", metadata, re.MULTILINE)
+    tried = {version for version in ("3.10", *PYTHONS) if version in SpecifierSet(allowed)}
+    assert tried == {"3.11", "3.12", "3.13", "3.14"}
 
 
 def test_an_instructor_begins_a_course_with_the_full_wheel(grader: Path, tmp_path: Path) -> None:

@@ -9,14 +9,18 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
+
+from autograder.course.manifest import read_manifest
+from autograder.student import folder as folder_module
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSIGNMENT = ROOT / "assignments" / "simplified_attention"
@@ -144,6 +148,41 @@ def test_no_function_or_constant_that_only_unix_has_is_used(loaded: list[Path]) 
         if isinstance(node, ast.Constant) and node.value in ("fork", "forkserver", "/tmp"):
             found.append(f"{where} {node.value!r}")
     assert not found
+
+
+#: names that Windows reserves for devices, and characters that no file name may contain there
+DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(10))}
+REFUSED = frozenset('<>:"|?*\\')
+
+
+@pytest.mark.parametrize("folder", sorted((ROOT / "assignments").iterdir()), ids=lambda p: p.name)
+def test_windows_can_unzip_every_released_file(folder: Path) -> None:
+    names = [path.relative_to(folder.parent).as_posix() for path in folder.rglob("*")]
+    assert len({name.lower() for name in names}) == len(names)
+    for name in names:
+        parts = PureWindowsPath(name).parts
+        assert not REFUSED & set(name)
+        assert not {part.partition(".")[0].lower() for part in parts} & DEVICES
+        assert not [part for part in parts if part.endswith((".", " "))]
+        assert len(name) < 100  # in a student's folder, a path has at most 260 characters
+
+
+def test_powershell_completes_the_names_of_exercises(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [".\\scores.py", "C:\\Users\\ada\\simplified_attention\\softmax.ipynb", "context"]
+    monkeypatch.setattr(folder_module, "Path", PureWindowsPath)
+    chosen = folder_module._chosen(ASSIGNMENT, read_manifest(ASSIGNMENT), names)
+    assert list(chosen) == ["scores", "softmax", "context"]
+
+
+@pytest.mark.parametrize("folder", sorted((ROOT / "assignments").iterdir()), ids=lambda p: p.name)
+def test_each_way_to_install_uses_the_same_environment(folder: Path) -> None:
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    made = re.findall(r"(?:-m venv|uv venv --python [\d.]+) (\S*venv)", text)
+    activated = re.findall(r"(\S*venv)[\\/](?:Scripts|bin)[\\/][Aa]ctivate", text)
+    places = {PureWindowsPath(place).parts for place in (*made, *activated)}
+    assert (len(made), len(activated), places) == (3, 2, {("..", ".venv")})
+    assert text.count("pip install -r requirements.txt") == 2
+    assert "uv pip install --index-strategy unsafe-best-match -r requirements.txt" in text
 
 
 def test_every_text_file_is_read_and_written_as_utf_8(loaded: list[Path]) -> None:
