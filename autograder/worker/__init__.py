@@ -1,5 +1,5 @@
-"""Runs inside the sandbox, next to a student's code; imports no other code of the project.
+"""Code that runs inside the sandbox, next to a student's code.
 
-The sandbox contains no other modules of the project. Nothing here may contain or find a test, a
-solution or a known output.
+This package imports no other code of the project, because the sandbox contains none. Nothing here
+may contain or find a test, a solution or a known output.
 """

@@ -34,7 +34,7 @@ from . import (
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
 
-#: an operation and its arguments
+#: the name of an operation, and its arguments
 Request = tuple[Any, ...]
 
 
@@ -90,8 +90,8 @@ class Worker:
     ) -> list[str]:
         """Executes the module, which may import `parts`; returns the names that it defines.
 
-        `answers` are the names of its questions; for `limits`, see `loading.Timer`. Calls of the
-        functions in `substituted` are answered by the grader.
+        `answers` are the functions and classes that its questions ask for; for `limits`, see
+        `loading.Timer`. Calls of the functions in `substituted` are answered by the grader.
         """
         late.load_if_named(source)
         if parts:
@@ -175,7 +175,7 @@ class Server:
             self.answer_next()
 
     def answer_next(self) -> None:
-        """Answers one frame."""
+        """Receives one frame, and sends the replies to its requests."""
         self._frame_id, request = _receive(self._channel)
         if request[0] in ("several", "held"):
             batch = request[1] if request[0] == "several" else self._held[request[1]]
@@ -193,7 +193,7 @@ class Server:
 
 
 def answer(worker: Worker, frame_id: int, request: Any) -> list[bytes | memoryview]:
-    """Returns the frame of the reply to one request: its value, or the error."""
+    """Executes one request; returns a frame with its value or its error."""
     try:
         operation, *args = request
         return list(wire.encode(frame_id, ("ok", worker.operations[operation](*args))))
@@ -265,7 +265,7 @@ class Settings(NamedTuple):
     dtype: torch.dtype
 
     def begin(self, seed: int) -> None:
-        """Restores the settings for a question that begins with its own random numbers."""
+        """Seeds torch's random numbers, and restores the settings."""
         torch.default_generator.manual_seed(seed)
         torch.set_grad_enabled(self.with_gradients)
         torch.set_default_dtype(self.dtype)
@@ -280,7 +280,7 @@ _PACKAGE = "autograder.parts"
 
 
 def install_parts(parts: Sequence[tuple[str, str, list[str]]]) -> None:
-    """Creates `autograder.parts` from modules, each with a name, its source and exported parts."""
+    """Creates `autograder.parts` from modules, given as (name, source, exported names)."""
     package = _package("autograder")
     package.parts = offered = _package(_PACKAGE)  # type: ignore[attr-defined]
     for name, text, names in parts:

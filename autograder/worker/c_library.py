@@ -10,7 +10,7 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 def _function(name: str) -> Any:
-    """Returns a function, or None if the system lacks it and so can't offer some sandbox tier."""
+    """Returns a function of the C library, or None if the system lacks it."""
     return getattr(_LIBRARY, name, None)
 
 
@@ -19,7 +19,7 @@ syscall, unshare = _function("syscall"), _function("unshare")
 
 
 def check(result: int, what: str) -> None:
-    """Raises OSError if a call failed."""
+    """Raises OSError if `result`, the return value of a C function, is negative."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")

@@ -45,7 +45,7 @@ def _as_it_is(model: Callable[..., Any] | None = None, **settings: Any) -> Calla
 
 
 class _Settings:
-    """The `torch._dynamo.config` that checkpointing reads; loads the real one for anything else."""
+    """The one setting that checkpointing reads; all others come from the real module's `config`."""
 
     error_on_nested_fx_trace = True
 
@@ -60,7 +60,7 @@ def _real() -> ModuleType:
 
 
 class _DeferredModule(ModuleType):
-    """Stands in for `torch._dynamo` while code only mentions it; otherwise loads the real one."""
+    """A placeholder for `torch._dynamo` that loads the real module if another attribute is read."""
 
     @staticmethod
     def disable(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:

@@ -30,7 +30,7 @@ _SIGNALS_LEFT = {
 }
 _SIGNALS_IGNORED = sorted(signal.valid_signals() - _SIGNALS_LEFT)
 _WAIT = "import os; os.wait()"
-#: the user and group of every worker: nobody
+#: the id of the user and the group of every worker, `nobody`
 NOBODY = 65534
 _IDS = f"{NOBODY} {NOBODY} 1".encode()
 _ID_MAPS = (
@@ -55,14 +55,15 @@ _FLAGS = {
 
 
 class LowLimit(Exception):
-    """The grader's own limits are lower than a worker's; the message says what to do."""
+    """Raised if the grader's own limits are lower than a worker's; the message says what to do."""
 
 
 def pid_namespaces() -> int:
-    """Continues as the first process of new user and pid namespaces, in which it may create more.
+    """Continues as the first process of new user and pid namespaces.
 
-    Returns the descriptor that `next_child_apart` needs. The original process waits for the new one
-    and ends with it; it executes another program, so that they share no memory.
+    This process may create more namespaces. Returns the descriptor that `next_child_apart` needs.
+    The original process waits for the new one and ends with it; the original executes another
+    program, so that the two share no memory.
     """
     show()
     check(unshare(_NEWUSER | _NEWPID), "unshare")
@@ -83,11 +84,11 @@ def next_child_apart(own: int) -> None:
 
 
 def leave_namespaces() -> None:
-    """Enters new user, mount and ipc namespaces, in which all ids are the same.
+    """Enters new user, mount and ipc namespaces, and keeps the ids of the user and the group.
 
-    The network namespace is the fork server's; it is empty, and the filter denies every socket.
-    `benchmarks/tricks.py` measures the cost of a network namespace for each worker, which the
-    kernel would also have to remove.
+    The network namespace is the fork server's; it is empty, and the filter denies every socket. A
+    network namespace for each worker would take time to create and to remove, which
+    `benchmarks/tricks.py` measures.
     """
     check(unshare(_NEWUSER | _NEWNS | _NEWIPC), "unshare")
     _keep_ids()
@@ -145,7 +146,7 @@ def hide_processes() -> None:
 
 
 def ignore_signals() -> None:
-    """Ignores most signals, so that workers of all tiers behave alike.
+    """Ignores most signals, so that workers behave alike in all tiers of the sandbox.
 
     With its own pid namespace, a worker can't be ended by signals that it sends itself; without
     one, it could. Called once by the fork server, from which workers inherit the setting.

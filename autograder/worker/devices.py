@@ -1,6 +1,6 @@
-"""Makes the meta device as strict as a second device, but no stricter than a real one.
+"""Makes torch's meta device behave like a real second device: as strict, and no stricter.
 
-The meta device alone can't judge fairly whether a module works after it is moved: its
+Without these rules, the meta device does not show whether a module works after it is moved: its
 `masked_fill_` accepts a mask that stayed on the CPU, and an output that was allocated on the meta
 device raises the wrong error.
 """
@@ -51,7 +51,7 @@ def second_device(
 
 
 def _plain_attributes(function: object) -> dict[int, tuple[torch.Tensor, str]]:
-    """Returns the tensors that a module and its parts have as plain attributes, by id."""
+    """Returns the tensors that a module and its submodules have as plain attributes, by id."""
     if not isinstance(function, nn.Module):
         return {}
     return {

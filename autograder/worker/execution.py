@@ -1,4 +1,4 @@
-"""Calls an answer as a test requests it: with copied arguments, with gradients, or observed.
+"""Calls functions and layers with copies of their arguments, and computes gradients.
 
 Used by the worker inside the sandbox and by `suite.local` in the same process, so that both give
 the same replies.
@@ -47,7 +47,7 @@ def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
-    """Returns the tensors of a result tree, in order."""
+    """Returns the tensors in nested tuples and lists, in order."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, tuple | list):
@@ -73,9 +73,10 @@ def call(
 def as_used(
     function: Callable[..., Any], no_grad: bool = False
 ) -> contextlib.AbstractContextManager[Any]:
-    """Disables gradients if requested, and for layers in eval mode, as in ordinary use.
+    """Disables gradients within the block if requested, or if the function is a layer in eval mode.
 
-    Some layers keep values only when no gradients are needed; only such a call reveals them.
+    Layers are used this way in practice. Some layers store values only when no gradients are
+    needed, and only such a call reveals it.
     """
     is_used = isinstance(function, nn.Module) and not function.training
     return torch.no_grad() if is_used or no_grad else contextlib.nullcontext()
@@ -92,9 +93,9 @@ def _left_on(value: Any) -> str:
 
 
 def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
-    """Returns the copies of a call's arguments, or None if nothing changed, which is usual.
+    """Returns the arguments after a call, or None if the call changed nothing, as is usual.
 
-    `benchmarks/tricks.py` measures the cost of sending all of them back.
+    `benchmarks/tricks.py` measures the cost of always sending them back.
     """
     return None if _is_same(args, after) else after
 
@@ -124,14 +125,12 @@ def gradients(
 ) -> tuple[Any, ...]:
     """Makes a call, and propagates `cotangent` back to inputs and trainable weights.
 
-    `cotangent` has the shape of the result; None means ones.
-
-    Gradients to inputs have the structure of the inputs: a tuple of tensors has a tuple of
-    gradients. Arguments at the positions in `frozen` need no gradient, like data, and neither do
-    the weights named in `still`. `ways` may contain `RESULTS` and `BACKWARD`; the call is then also
-    checked for traces that it left behind, which are returned as a fourth item after the result,
-    the gradients with respect to inputs, and those with respect to weights. Raises any error of the
-    answer, and RuntimeError if a cotangent has the wrong shape.
+    Returns the result, the gradients of inputs (in the structure of the inputs), and those of
+    weights by name. `cotangent` has the shape of the result; None means ones. Arguments at the
+    positions in `frozen` need no gradient, like data, and neither do the weights named in `still`.
+    If `ways` contains `RESULTS` or `BACKWARD`, the call is also checked for traces that it left
+    behind; if there are any, they are returned as a fourth item. Raises any error of the answer,
+    and RuntimeError if a cotangent has the wrong shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
@@ -163,10 +162,10 @@ def gradients(
     return found
 
 
-#: ways of calling: with arguments that are results of other operations; with `backward()`, reading
-#: `.grad`
+#: ways of computing gradients: with arguments that are results of other operations; by calling
+#: `backward()` and reading `.grad`
 RESULTS, BACKWARD = "results", "backward"
-#: traces that a call may leave behind for its caller
+#: traces that a call may leave behind: a hook, a changed argument or cotangent, a cleared `.grad`
 HOOK, CHANGED, SEED_CHANGED, CLEARED = "hook", "argument", "cotangent", "grad"
 LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED, CLEARED})
 
@@ -244,10 +243,10 @@ def _pulled(
 
 
 def _summed(leaf: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:
-    """Returns the gradient with the sum of all entries that share memory in each of them.
+    """Replaces the gradients of entries that share memory by the sum of these gradients.
 
-    Expanded entries are one number, and only the sum of their gradients reaches it: `as_strided`
-    distributes it differently from `view`.
+    Expanded entries are one number, whose gradient is this sum. `as_strided` and `view` distribute
+    it among the entries in different ways.
     """
     steps = zip(leaf.shape, leaf.stride(), strict=True)
     shared = [dim for dim, (size, step) in enumerate(steps) if size > 1 and not step]
@@ -280,7 +279,7 @@ def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[Any, ...]]:
-    """Returns the outputs that have a gradient, and the cotangent of each (by default ones)."""
+    """Returns the outputs that require a gradient, and the cotangent of each (by default ones)."""
     outputs = tensors_in(value)
     seeds = map(torch.ones_like, outputs) if cotangent is None else tensors_in(cotangent)
     pairs = [
@@ -308,7 +307,7 @@ COPY, DATA, STATE, REPLACE = "copy", "data", "state", "replace"
 
 
 def load(layer: nn.Module, values: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-    """Sets weights by name; a LookupError or ValueError names a parameter that does not fit."""
+    """Sets weights by name; raises LookupError or ValueError for one that does not fit."""
     parameters = dict(layer.named_parameters(remove_duplicate=False))
     missing = [name for name in values if name not in parameters]
     if missing:
@@ -349,7 +348,7 @@ def _replace(
 
 
 def _lazy_shape(layer: nn.Module, name: str, value: torch.Tensor) -> tuple[int, ...]:
-    """Returns the shape of a lazy weight: that of `value`, but with the layer's outputs."""
+    """Returns a lazy weight's shape: that of `value`, but with the layer's number of outputs."""
     owner = layer.get_submodule(name.rpartition(".")[0])
     outputs = (owner.out_features,) if isinstance(owner, nn.LazyLinear) else value.shape[:1]
     return (*outputs, *value.shape[1:])

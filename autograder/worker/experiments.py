@@ -18,7 +18,7 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (*DEFINITIONS, ast.Lambda, *_COMPREHENSIONS)
 _NAMELESS = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
-#: `except Error as name`, `case [*name]`
+#: nodes that bind a name, as in `except Error as name` and `case [*name]`
 _NAMING = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 _BINDING = (*DEFINITIONS, *IMPORTS, *_NAMING, ast.arg, ast.Global, ast.MatchMapping, ast.AugAssign)
 _CHANGING = (ast.Attribute, ast.Subscript, ast.Expr)
@@ -53,19 +53,18 @@ class Statement:
 
     @property
     def is_function(self) -> bool:
-        """Returns whether the statement makes a function or class, also with a `lambda`."""
+        """Returns whether the statement defines a function or class, or assigns a `lambda`."""
         return self.is_definition or isinstance(getattr(self.node, "value", None), ast.Lambda)
 
     @property
     def is_silent(self) -> bool:
-        """Returns whether the statement is an expression that neither calls nor binds anything."""
+        """Returns whether the statement is an expression other than a call, and binds no name."""
         if not isinstance(self.node, ast.Expr) or isinstance(self.node.value, ast.Call):
             return False
         return not self.names.binds
 
     @cached_property
     def names(self) -> UsedNames:
-        """The names that the statement uses; see `UsedNames`."""
         return names_of(self.node)
 
     @cached_property
@@ -158,7 +157,7 @@ def _may_be_needed(names: UsedNames) -> bool:
 class _Module:
     """The facts about a module that decide whether an experiment is needed.
 
-    `needed` are the names that answers reach.
+    `needed` are the names on which the values of answers depend.
     """
 
     answers: frozenset[str]
@@ -167,7 +166,7 @@ class _Module:
     imported: Collection[str]
 
     def needs(self, names: UsedNames) -> bool:
-        """Returns whether an answer may need what a statement makes, or sets in a library."""
+        """Returns whether an answer may depend on a statement that uses `names`."""
         # A method call on an answer does not change the answer.
         written = names.binds | names.sets | (names.asked - self.answers)
         if not (written.isdisjoint(self.needed) and names.sets.isdisjoint(self.imported)):
@@ -182,7 +181,7 @@ class _Module:
 
 
 class _Scope:
-    """The names of a function, a class or a comprehension, which may belong to an outer scope."""
+    """The names that a function, a class or a comprehension reads and binds."""
 
     def __init__(self, parent: _Scope | None, is_class: bool = False) -> None:
         self.parent = parent
@@ -227,7 +226,7 @@ def names_of(node: ast.stmt) -> UsedNames:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """Returns child nodes that may hold names; three times as fast as `ast.iter_child_nodes`."""
+    """Returns child nodes that may contain names; three times as fast as `ast.iter_child_nodes`."""
     found: list[ast.AST] = []
     for name in node._fields:
         value = getattr(node, name, None)

@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _prepared(descriptor: int) -> Forking:
-    """Returns the object that forks workers, with everything loaded that they need."""
+    """Loads everything that workers need; returns the object that forks them."""
     with open(descriptor, "rb") as file:
         file.seek(0)
         settings = json.load(file)
@@ -85,7 +85,7 @@ def _printed(descriptor: int) -> io.TextIOWrapper:
 
 
 def _become_nobody() -> None:
-    """Changes the user from root to nobody; root may do nothing else in the sandbox."""
+    """Changes the user to nobody if this process runs as root."""
     if os.getuid() == 0:
         confine.empty_bounding_set()
         os.setgroups([])

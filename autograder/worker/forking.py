@@ -3,8 +3,8 @@
 A datagram on the control socket with a JSON object requests a worker: the object contains the
 worker's limits, and three descriptors come with it (channel, status, output). A datagram with a
 JSON array passes a file with a batch of requests that may be sent to any worker. On the status
-socket, the worker sends `P` with its pidfd, and the fork server later the worker's exit status as a
-JSON array, or `E` and a reason. The channel returns `C` once the worker is confined.
+socket, the worker sends `P` with its pidfd; later, the fork server sends the worker's exit status
+as a JSON array, or `E` and a reason. The worker sends `C` on the channel once it is confined.
 
 Between two forks, the fork server runs as little code as possible, because each page that it writes
 must be copied, and its huge page split, for as long as a worker shares it.
@@ -189,7 +189,7 @@ def _send(status: int, message: bytes) -> None:
 
 def _send_pidfd(status: int) -> None:
     """Sends this process's pidfd to the grader."""
-    with contextlib.suppress(BrokenPipeError):  # the worker will notice too
+    with contextlib.suppress(BrokenPipeError):  # the grader has closed the connection
         descriptor = os.pidfd_open(os.getpid())
         socket.send_fds(socket.socket(fileno=status), [b"P"], [descriptor])
 

@@ -30,7 +30,7 @@ _SIZES = (*(1 << power for power in range(17, 9, -1)), *range(1000, 8, -16))
 
 
 def use_huge_pages() -> None:
-    """Moves the heap into huge pages if the kernel can (Linux 6.1). Leaves some holes."""
+    """Moves the heap into huge pages if the kernel can (Linux 6.1 or later)."""
     c = ctypes.CDLL(None)
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
         mappings = [line.split() for line in file]
@@ -64,7 +64,7 @@ def close_holes() -> None:
 
 
 def side_by_side(value: Any) -> Any:
-    """Returns a copy of a tree whose objects are adjacent in memory, apart from all numbers.
+    """Returns a copy of a tree with its objects next to each other, and its tensors in one buffer.
 
     Reading an object changes its reference count, so a forked process copies the object's page.
     """
@@ -104,7 +104,7 @@ def _adjacent(tensors: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
 
 
 def _storage_row(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a tensor's memory from its storage's beginning; empty if there are no numbers."""
+    """Returns a tensor's memory from the beginning of its storage; empty on the meta device."""
     if tensor.is_meta:
         return torch.empty(0)
     span = wire.span_of(tensor.shape, tensor.stride())

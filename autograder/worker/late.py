@@ -64,7 +64,7 @@ def on_device(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 class _LateModule(ModuleType):
-    """Stands in for a module until an attribute is requested, and then loads the real one."""
+    """A placeholder for a module that loads the real module when one of its attributes is read."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # the import system and `inspect` ask every module for these

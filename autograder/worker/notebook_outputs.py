@@ -25,7 +25,7 @@ _SHORTENED = "\n[the rest of the output is left out]\n"
 
 
 class Outputs:
-    """The outputs of one cell, each a dictionary with its `kind`, as the grader reads it."""
+    """The outputs of one cell; each entry is a dictionary with its `kind`."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []

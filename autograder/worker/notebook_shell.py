@@ -153,7 +153,7 @@ class _Publisher(DisplayPublisher):
 
 
 class _Shell(InteractiveShell):
-    """IPython's shell, which here writes no files, starts no programs and records all outputs."""
+    """An IPython shell that writes no files, starts no programs, and records all outputs."""
 
     displayhook_class = Type(_ValueHook)
     display_pub_class = Type(_Publisher)
@@ -167,7 +167,7 @@ class _Shell(InteractiveShell):
         """Does nothing, because graded notebooks need no event loop."""
 
     def ask_exit(self) -> None:
-        """Does nothing on `exit()`, because the cells below it also count."""
+        """Does nothing on `exit()`, because later cells also count."""
 
     def system(self, cmd: str) -> None:
         """Refuses `!command` with a printed explanation."""

@@ -22,7 +22,7 @@ from .execution import copy_of, gradients
 THREAD = "python::thread"
 #: seconds to wait for threads that still run before a call is observed
 _LEFT_SECONDS = 0.2
-#: torch's modules whose functions do the work of an operator, by their files
+#: torch's modules with functions that do the work of an operator, by the paths of their files
 _MODULES = {
     os.path.join(os.path.dirname(torch.__file__), *name.split(".")[1:]) + ".py": name
     for name in ("torch.nn.functional", "torch.distributions.transforms")
@@ -99,7 +99,7 @@ def _called(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """Returns the value of a call, after a backward pass; tests of gradients report its errors."""
+    """Returns a call's value after a backward pass; repeats the call without one if that fails."""
     try:
         return gradients(function, args, None)[0]
     except Exception:

@@ -66,7 +66,10 @@ def program_of(machine: str, pid: int) -> bytes:
 
 @cache
 def prepared(machine: str) -> bytes:
-    """Returns the filter without the last steps of a process; raises OSError if there is none."""
+    """Returns the part of the filter that all processes share.
+
+    Raises OSError on a machine for which there is no filter.
+    """
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"there is no seccomp filter for {machine}")
     steps = [

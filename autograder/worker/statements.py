@@ -71,7 +71,7 @@ for _operator in _OPERATORS:
 
 
 class SilentDisplay:
-    """A placeholder for a function that only displays something, unseen during grading."""
+    """A placeholder for a function that displays something, which has no effect during grading."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> SilentDisplay:
         return self
@@ -92,7 +92,7 @@ def execute(
     failed: Failed = lambda error, is_needed: None,
     only_needed: bool = False,
 ) -> None:
-    """Executes a module in the namespace `own`, without its experiments with `answers`.
+    """Executes a module in the namespace `own`, but no statement that only tries out `answers`.
 
     `stand_ins` maps names to functions that replace the value that the module assigns to the name;
     the replacement takes effect at that statement, so values made later also use it. `failed` is

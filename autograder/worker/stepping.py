@@ -84,7 +84,7 @@ def _with_the_same_objects(
 
 
 class _HeldResult:
-    """A result that its caller holds, and changes in place as far as possible."""
+    """A call's result, which is changed in place as far as possible, as a caller may do."""
 
     def __init__(self, value: Any) -> None:
         self._value = self._before = self._after = value

@@ -125,5 +125,5 @@ LOOKED_AT: dict[str, Numbers] = {
 #: calls whose flags are in memory, where a filter can't read them; the C library works without
 #: these calls
 ABSENT: dict[str, Numbers] = {"clone3": (435, 435), "openat2": (437, 437)}
-#: the first number that always fails as unknown, whatever call the kernel has there
+#: calls from this number on fail as unknown, even if the kernel has them
 UNKNOWN = 450

@@ -51,7 +51,7 @@ def memory_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def as_view(memory: torch.Tensor, shape: Sequence[int], strides: Sequence[int]) -> torch.Tensor:
-    """Returns a view of a tensor's memory that begins after its beginning, as a slice does."""
+    """Returns a view that begins one element after the beginning of its memory, as a slice may."""
     return torch.cat([memory[:1], memory]).as_strided(shape, strides, 1)
 
 

@@ -14,14 +14,14 @@ from .unmatched import BY_CALLS_BEFORE, BY_CHANCE, BY_LAYER
 #: the operations that prepare a layer for a call
 _PREPARING = (*MAKING, "train", "move")
 _FORWARD = "forward"
-#: the most tests that are asked again, because chance may spare one
+#: the most tests that are repeated; one is not enough, because its results may be equal by chance
 _MOST_TESTS = 3
 #: the most wrong calls that are repeated with a new layer
 _MOST_ALONE = 3
 
 
 class AskedAgain:
-    """Calls a wrong answer again; `ask` returns the answer's replies to a batch, or None."""
+    """Calls a wrong answer again; `ask` returns its replies to a batch, or None if that failed."""
 
     def __init__(
         self,
@@ -37,15 +37,15 @@ class AskedAgain:
         self._wrong = sorted(wrong, key=lambda test: len(self._probe.requests[test]))
 
     def rows(self) -> list[Row]:
-        """Returns a row about results that change in another call, or an empty list."""
+        """Returns a row if results depend on earlier calls or on chance; an empty list if not."""
         if not self._wrong:
             return []
         return [BY_CALLS_BEFORE] if self._depends_on_calls() else self._by_chance()
 
     def _by_chance(self) -> list[Row]:
-        """Returns a row if the answer wrongly returns different values with other random numbers.
+        """Returns a row if results change with the random numbers although they should not.
 
-        The calls are those of the shortest tests with a wrong value.
+        The calls of the shortest tests with a wrong value are repeated.
         """
         for test in self._wrong[:_MOST_TESTS]:
             replies = self._ask(self._probe.batch_of((1,), (test,)))
@@ -83,7 +83,7 @@ class AskedAgain:
         return bool(found)
 
     def _wrong_calls(self, test: str) -> Iterator[tuple[int, bool]]:
-        """Yields the position of each wrong call of `forward`, and whether one came before it."""
+        """Yields the position of each wrong `forward`, and whether the layer was called before."""
         called: set[object] = set()
         rights = self._known.right(self._question, test).calls
         calls = self._asked.answered(test).calls

@@ -1,4 +1,4 @@
-"""Executes known mistakes together with a second one, which is a change from a family.
+"""Executes answers with two mistakes: a known mistake, and a change from a family.
 
 The first mistake may be an entry of the catalog, which is a student's answer, so the code runs in a
 worker. Many changed answers share one module, under different names.
@@ -33,7 +33,7 @@ Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 
 
 class ChangedEntries:
-    """The entries of one question; `texts` are their modules, by name.
+    """The catalog's entries for one question; `texts` are their modules, by name.
 
     `members` are changes to the solution, which can also be the first of two mistakes.
     """
@@ -50,9 +50,10 @@ class ChangedEntries:
         self._of_solution, self._ask_text = members, ask_text
 
     def changed(self, one: Row, other: Row) -> list[Definitions]:
-        """Returns versions of an entry that also contain a change with the effect of a member.
+        """Returns versions of an entry that also contain a second mistake.
 
-        One of the two rows is the entry, and the other is the member of a family.
+        One of the two rows is the entry; the other is a member of a family, and each version
+        contains a change with the effect of this member.
         """
         found: list[Definitions] = []
         entry, row = (one, other) if one.is_entry else (other, one)
@@ -64,7 +65,7 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
     def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:
-        """Returns likely second mistakes in the code of a known one, the likeliest first.
+        """Returns likely second mistakes in the code of a known mistake, the likeliest first.
 
         There are none if the catalog has no entry, because the changes are executed in an entry's
         module.
@@ -89,7 +90,7 @@ class ChangedEntries:
     def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
         """Returns the definitions with one of them changed, or [] if it can't be changed.
 
-        A function that only the entry calls is the entry's mistake, so no other is called instead.
+        A function that only the entry calls is the entry's mistake, so this call is not changed.
         Lines of a class outside of its methods stay, because they run when the module is loaded.
         """
         own, whole, (place, _) = self._definitions(base), _changed(member), member.change.parts[0]

@@ -1,10 +1,10 @@
 """Names the one known mistake that explains a wrong answer.
 
 A wrong answer is called again, with inputs that depend only on the suite (the probe). A table
-contains the answers of each known mistake to the same requests. The name is that of the mistake
-that gives equal answers to all calls. If no entry of the catalog does, a single change of the
-solution (a member of a family) is tried, then two changes together, then a mistake that explains
-most of the wrong calls.
+contains the answers of each known mistake to the same requests. The answer gets the name of the
+mistake that gives equal answers to all calls. If no entry of the catalog does, a single change of
+the solution (a member of a family) is tried, then two changes together, then a mistake that
+explains most of the wrong calls.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 
 @dataclass(slots=True)
 class _Explanation:
-    """The explanation of an answer: entries of the catalog, and other explanations if needed."""
-
     behaviour: str
     entries: Sequence[Row]
     others: SearchResult | None = None
@@ -114,7 +112,7 @@ class Diagnosis:
         return f"{self._exercise.name}.{name}" if name else None
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
-        """Returns the misconceptions that answer like this one, and whether they share a hint."""
+        """Returns misconceptions with the same answers as `name`, and whether they share a hint."""
         table, columns = self._known.table(question), self._known.columns(question)
         names = [row.name if row.is_entry else "" for row in table.rows]
         if name not in names:
@@ -154,7 +152,7 @@ class Diagnosis:
     def _others(
         self, question: str, asked: ProbeReplies, search: Search, entries: Sequence[Row]
     ) -> SearchResult:
-        """Returns other explanations: families, partial ones, or the answer's own behavior.
+        """Returns members of families, partial explanations, or a description of the answer.
 
         They are needed even if entries match, because an entry is reported only if the code
         contains a name that the entry's description quotes.

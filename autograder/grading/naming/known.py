@@ -40,7 +40,7 @@ _FAMILIES = Path(__file__).with_name("families")
 #: the files on which members and their details depend
 _TABLES = ("steps", "details")
 _DOCUMENTED = ast.ClassDef | ast.FunctionDef
-#: the words of an entry; no answer depends on them, so they are looked up when a table is read
+#: matches the words of an entry, on which no answer depends; they are added when a table is read
 _ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n', re.MULTILINE)
 #: the number of digits of a digest in a table's key
 _DIGITS = 32
@@ -49,8 +49,8 @@ _DIGITS = 32
 _SAMPLED = 2
 #: the most members of families in a table; more would take minutes and rarely name anything
 _MOST_MEMBERS = 450
-#: how many left-out steps belong to one turn of the families, and the turn of the first change that
-#: applies to any step
+#: `likeliest` takes one member of each family per turn, but this many left-out steps; changes that
+#: apply to any step begin in turn `_LATER`
 _STEPS_A_TURN, _LATER = 20, 6
 #: the number of turns from one small change of a family to the next
 _WAIT = 3

@@ -29,7 +29,7 @@ from .table import SCREEN, UNKNOWN, Pairs, Table, total_of
 _PAIRS = 60
 #: the place of a family that is not among the frequent ones
 _RARE = 100
-#: the most calls to likely pairs, besides all calls to the one that fits
+#: the most calls to likely pairs, in addition to all calls to the pair that fits
 MOST_CALLS = 400
 #: the most calls to pairs with changed definitions, and the most pairs that are executed in all
 #: tests
@@ -107,18 +107,20 @@ class PairSearch:
         )
 
     def _returns_lists(self) -> bool:
-        """Returns whether the answer returns lists, so the step that joins parts may be missing.
+        """Returns whether the answer returns a list where the solution does not.
 
-        Without that step, a mistake in joining parts can't be one of two mistakes.
+        The step that joins parts may then be missing, so a mistake in this step can't be one of
+        two.
         """
         calls = zip(self._came, self._right, strict=True)
         return any(_LIST in own.form and _LIST not in right.form for own, right in calls)
 
     def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
-        """Returns a row for two entries if each number equals one entry's where the other is right.
+        """Returns a row for two entries that change different numbers of the results.
 
-        The two then change different results, so they need not be executed together. Each must
-        explain a wrong number, because an entry that is right everywhere would fit any answer.
+        Each number of the answer must equal that of one entry, in a place where the other entry is
+        right. Such entries need not be executed together. Each must explain a wrong number, because
+        an entry that is right everywhere would fit any answer.
         """
         every = [at for at in range(len(self._came)) if self._is_informative(at)] if pairs else []
         places = [at for at in every if len(self._came[at].figures) == self._count(at)]
@@ -166,7 +168,7 @@ class PairSearch:
         return []
 
     def _is_came(self, records: Sequence[AnswerRecord], tests: Sequence[str]) -> bool:
-        """Returns whether `records` equal the answer's in all of `tests`."""
+        """Returns whether `records` equal the answer's records in all of `tests`."""
         return all(
             all(map(Call.equals, record.calls, self._came[self._tests[test]]))
             for record, test in zip(records, tests, strict=True)
@@ -220,7 +222,7 @@ class PairSearch:
         return [at for c, end in zip(wrong, ends, strict=True) if end <= SCREEN for at in c]
 
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
-        """Returns pairs of members, and pairs with one or two entries, the likeliest first.
+        """Returns the pairs with no, one and two entries, the likeliest first in each list.
 
         If several rows are equal, only the one with the lowest rank is used in pairs.
         """
@@ -293,8 +295,8 @@ class PairSearch:
 def known_pairs(table: Table, tests: Mapping[str, slice], entries: ChangedEntries) -> Pairs:
     """Returns pairs of mistakes and frequent changes, with a total of each pair's results.
 
-    The results are those of one call, the one with the most different answers. Mistakes that it
-    does not show, and pairs that it does not distinguish from their first mistake, are left out.
+    The results are those of the call with the most different answers. Mistakes that this call does
+    not show, and pairs that it does not distinguish from their first mistake, are left out.
     """
     places = [
         (len(table.answers[at]), -count, at, test)
@@ -324,7 +326,7 @@ def known_pairs(table: Table, tests: Mapping[str, slice], entries: ChangedEntrie
 
 
 def _bases(table: Table, at: int, test: str) -> list[int]:
-    """Returns entries, and members of frequent families, that a request shows to be wrong."""
+    """Returns the rows of entries and frequent families' members that are wrong in a request."""
     cells, answers = table.cells[:, at].tolist(), table.answers[at]
     shown = [
         row

@@ -118,9 +118,9 @@ class Probe:
     def ask(
         self, names: Mapping[str, Any], test: str, count: int | None = None, time: int = 0
     ) -> Replies:
-        """Runs a module in this process; returns its replies to a test, or to its first requests.
+        """Runs a module in this process; returns its replies to a test's first `count` requests.
 
-        Each `time` has different random numbers.
+        Without `count`, all requests are made. Each `time` has different random numbers.
         """
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):
@@ -167,7 +167,7 @@ class Probe:
         return answered(events_of(self.requests[test][: len(replies)], replies))
 
     def judged(self, test: str, replies: Replies) -> AnswerRecord:
-        """Returns the record of a test's replies, with words and shares, for random answers."""
+        """Runs a test with known replies; returns their record with the test's words and shares."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
@@ -236,14 +236,13 @@ class ProbeReplies:
 
 
 class _Replayed(RequestImplementation):
-    """An implementation that gives known replies, to run a test with them."""
+    """Gives known replies to a test instead of calling an answer."""
 
     def __init__(self, requests: Sequence[Request], replies: Replies) -> None:
         super().__init__()
         self._left = iter(list(zip(requests, replies, strict=True)))
 
     def ask(self, name: str, *request: Any) -> Any:
-        """See `RequestImplementation.ask`."""
         planned, (header, data) = next(self._left, ((), (b"", b"")))
         if bytes_of(planned) != bytes_of(request):
             raise RequestNotPlanned
@@ -255,7 +254,7 @@ class _Replayed(RequestImplementation):
         return WatchedCall(value=value, unwatched=value)
 
     def names_used(self, name: str) -> frozenset[str]:
-        """Returns nothing, because names are not compared."""
+        """Returns an empty set, because names are not compared."""
         return frozenset()
 
 
@@ -394,7 +393,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _name_of(operation: str, fault: AnswerFault) -> str:
-    """Returns the class of an error, or our message with the name of a weight that can't be set."""
+    """Returns the class of an error; for a weight that can't be set, the message with its name."""
     if operation == "load_weights":
         return str(fault)
     return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__

@@ -1,6 +1,6 @@
 """Compact records of an answer's replies in one test, to store and compare with many others.
 
-A reply becomes an event (see `probe`), and an event becomes a record. A tensor is represented by
+A reply becomes an `Event` (see `probe`), and an event becomes a `Call`. A tensor is represented by
 its shape and dtype, some of its values, and two sums of all values with random weights: if
 answers differ anywhere, their sums differ.
 """
@@ -75,9 +75,10 @@ def _is_within(bound: float, one: float, another: float) -> bool:
 
 @dataclass(frozen=True)
 class Call:
-    """One call: the operation, the form of its result, and its figures with their bounds.
+    """One call: the operation, the form of its result, and numbers that represent the result.
 
-    `shares` are figures that are alike for answers with the same randomness; see `shares_of`.
+    `figures` are these numbers (see `figures_of`), and `bounds` how much rounding may change each.
+    `shares` are similar for answers with the same randomness (see `shares_of`).
     """
 
     operation: str
@@ -135,7 +136,7 @@ class Call:
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """One test's record of an answer: every call, and the test's words if chance is involved."""
+    """An answer's record in one test: every call, and the test's words if chance is involved."""
 
     calls: tuple[Call, ...]
     words: str = ""
@@ -168,7 +169,7 @@ class AnswerRecord:
         )
 
     def has_another_value_than(self, solution: AnswerRecord) -> bool:
-        """Returns whether a call has a different value, or a different error where one is intended.
+        """Returns whether any value is different, or any error that is raised on purpose.
 
         Other differences in errors say little about the mistake.
         """
@@ -198,9 +199,9 @@ def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
-    """Returns whether a figure is in or near the range of the drawn ones.
+    """Returns whether a figure is in or near the range of the drawn figures.
 
-    If these have few different values, such as all or nothing, the figure must equal one of them.
+    If these have few different values, such as 0 and 1, the figure must equal one of them.
     """
     low, high = min(drawn), max(drawn)
     rounding = _ROUNDING * max(abs(low), abs(high), 1e-2)

@@ -24,7 +24,8 @@ class Row:
     `code` contains names that the description quotes; an answer without any of them has a different
     mistake. Of the rows that fit, the one with the lowest rank is reported. `words` describe the
     mistake. A family's row also has a `detail` about its member, a `lead` (a hint), the number of
-    the `member`, and the family's `key`; `in_check` means that it changes which inputs are refused.
+    the `member`, and the family's `key`; `in_check` means that the mistake changes which inputs are
+    refused.
     """
 
     name: str
@@ -57,7 +58,7 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Returns a row with the descriptions of two mistakes, and the name with the lower rank."""
+        """Returns a row that describes two mistakes, with the name of the one of lower rank."""
         words = _both(one.words, other.words)
         detail = _both(one.detail or one.words, other.detail or other.words)
         name, rank = min(one, other, key=lambda row: row.rank).name, max(one.rank, other.rank)
@@ -95,7 +96,7 @@ class Row:
 
     @property
     def precise(self) -> str:
-        """The text for a student, if all rows that fit give the same detail."""
+        """The text for a student, with the row's detail if it has one."""
         return _as_if(self.detail or self.words, self.lead) if self.lead else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:

@@ -100,7 +100,7 @@ _AGAINST, _AGAINST_RIGHT = ExplainedCalls(against=1), ExplainedCalls(against=_RI
 
 
 class Outcome:
-    """One call of an answer next to the solution's."""
+    """One call of an answer, compared with the same call of the solution."""
 
     def __init__(self, came: Call, right: Call) -> None:
         self.came = came
@@ -122,7 +122,10 @@ class SearchResult:
 
 
 class Search:
-    """Searches a question's table for one answer; `tests` are the columns of each test."""
+    """Searches a question's table for mistakes that explain an answer.
+
+    `tests` are the columns of each test.
+    """
 
     def __init__(
         self,

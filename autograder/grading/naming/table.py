@@ -80,7 +80,7 @@ def total_of(call: Call) -> float:
 
 
 class Column:
-    """The different answers to one request, in arrays that are compared with a call at once.
+    """The different answers to one request, in arrays, so that a call is compared with all at once.
 
     Answers of one kind differ only in their figures, which are the rows of a matrix.
     """
@@ -111,8 +111,8 @@ class Column:
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
         """Returns, for each answer, which of its first `count` figures equal the call's.
 
-        If the results differ in more than their figures, either all figures count as equal or none;
-        for an error, none does.
+        If the call or the answer does not have `count` figures, all of them count as equal if the
+        whole result does, and otherwise none; for an error, none does.
         """
         found = np.repeat(self.equal_to(call)[:, None], count, 1)
         own = self._kinds.get(_kind(call))
@@ -158,7 +158,7 @@ class Table:
 
     @property
     def right_rows(self) -> frozenset[int]:
-        """The entries whose answers are all right; they break a rule, for example."""
+        """The entries whose answers are all right, such as those that only break a rule."""
         return frozenset(row for row, _ in self.words)
 
     def with_words(self, entries: Mapping[str, Row]) -> Table:

@@ -30,10 +30,11 @@ _OF_ANY_STEP = {words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)}
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member of a family; `key` is the family's key in `words`.
+    """One change of a solution; `key` is the id of its family in `words.toml`.
 
-    `detail` returns the step or tensor of this member in words, or an empty string. Of members with
+    `detail` returns the changed step or tensor in words, or an empty string. Among members with
     equal answers, the one with the lowest rank is reported; rank 0 is a change of a known step.
+    `in_check` says whether the change is in a check of the arguments.
     """
 
     key: str
@@ -74,7 +75,7 @@ def members_of(
 
 
 def is_small(rank: int) -> bool:
-    """Returns whether a rank is that of small changes in any code, whose cause is unclear."""
+    """Returns whether a rank belongs to small changes, which apply to any code."""
     return rank >= _SMALL
 
 
@@ -86,13 +87,13 @@ def is_plain(rank: int) -> bool:
 def may_be_in_a_pair(rank: int) -> bool:
     """Returns whether a change may be one of two mistakes: it alters a known step, or is small.
 
-    Changes that apply to any step are too many for pairs.
+    There are too many changes that apply to any step to combine them.
     """
     return rank == 0 or rank >= _SMALL
 
 
 def is_left_out(member: Member) -> bool:
-    """Returns whether a member leaves out a step; all of these are in one family."""
+    """Returns whether a member leaves out a step; all such members are in one family."""
     return member.rank == _SMALL
 
 
@@ -144,7 +145,7 @@ def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int])
 
 
 def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
-    """Yields replacements of a node, with their words and the rank of the words."""
+    """Yields each replacement of a node, with the key and the rank of its family."""
     yield from _steps(node, scope)
     if not isinstance(node, _DEFINES):
         yield from _small(node, scope, tuple(SMALL_CHANGES))

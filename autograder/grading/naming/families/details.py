@@ -53,7 +53,7 @@ def _unchecked(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> 
 
 
 def _number(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns a sentence on the switch of a call that is on or off."""
+    """Returns a sentence on a keyword argument that is True instead of False, or the opposite."""
     keyword = names.around.get(node)
     value = other.value if isinstance(other, ast.Constant) else None
     if not isinstance(keyword, ast.keyword) or not isinstance(value, bool):
@@ -132,7 +132,7 @@ def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _wrapped(names: DefinitionNames, words: str, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns the words with the value that the change is applied to."""
+    """Returns the words and the place of the change; empty if the place can't be described."""
     node = other.body[0] if isinstance(other, ast.FunctionDef) else node  # it changes an argument
     if isinstance(node, ast.Return):
         return f"{words} (in the result)"

@@ -34,7 +34,7 @@ def _others(table: str, operation: ast.AST) -> list[Any]:
 
 
 def operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields each of the two operands alone, but not a divisor, or a number that is subtracted."""
+    """Yields each operand alone; for a difference, quotient or power, only the first one."""
     if isinstance(node, ast.BinOp):
         yield from (node.left,) if isinstance(node.op, _ONE_SIDED) else (node.left, node.right)
 
@@ -103,7 +103,7 @@ def name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields each other layer as a replacement of one, where it is built or used."""
+    """Yields every other attribute of `self` as a replacement of an attribute."""
     if isinstance(node, ast.Attribute) and node.attr in scope.attributes:
         others = scope.attributes if ast.unparse(node.value) == "self" else ()
         yield from (ast.Attribute(node.value, o, node.ctx) for o in others if o != node.attr)

@@ -27,7 +27,8 @@ BIAS_TOO_MANY = "a_layer_has_a_bias_that_nobody_asked_for"
 OF_PART_OF_SUM = "a_function_is_applied_to_one_part_of_a_sum_not_to_the_whole"
 AXIS = "softmax_runs_along_another_dimension_than_the_one_asked_for"
 
-#: the families for a side of a product that is transposed already, by those for any side
+#: families of changes that transpose a side of a product, each with the family that replaces it if
+#: that side is transposed already
 OF_TURNED = {
     "one_side_of_a_product_is_transposed_that_should_not_be": (
         "one_side_of_a_product_is_not_transposed_that_should_be"

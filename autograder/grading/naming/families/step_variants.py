@@ -1,4 +1,4 @@
-"""Other ways to write a known step, each with its effect, from the tables in `steps.toml`."""
+"""Wrong versions of known steps, each with the key of its family, from tables in `steps.toml`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MODULES = ("self", "torch", "torch.nn", "torch.nn.functional")
 _ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 #: an expression whose last step swaps dimensions
 _TURNED = re.compile(r"\.(?:m?T|transpose\([^()]*\))$")
-#: a node that may replace another one, and its effect
+#: a node that may replace another one, and the key of its family
 Change = tuple[ast.AST, str]
 #: such a change, with the node as text
 Text = tuple[str, str]
 
 
 def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
-    """Yields other ways to write one step, each with its effect."""
+    """Yields wrong versions of one step, each with the key of its family."""
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         for text, words in _of_value(node.value):
             yield ast.Assign(node.targets, _parsed(text)), words
@@ -80,7 +80,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _of_value(value: ast.expr) -> Iterator[Text]:
-    """Yields changes of any value that gets a name or is returned, and is not a step itself."""
+    """Yields changes of an assigned or returned value; none for tuples and constants."""
     if not isinstance(value, ast.Tuple | ast.Constant):
         yield from _filled(_WRAPPED, e=ast.unparse(value))
 
@@ -120,7 +120,7 @@ def _of_tuple(items: list[str]) -> Iterator[Text]:
 
 
 def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
-    """Yields other texts for a call or an operation."""
+    """Yields changes of a call, an operation, an attribute or a subscript."""
     if isinstance(node, ast.Call):
         yield from _of_call(node, {"self": "self"} if scope.attributes else {})
     if isinstance(node, ast.BinOp):
@@ -146,7 +146,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
 
 
 def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
-    """Yields rows for the two sides of an operation, without double transposes."""
+    """Yields changes of an operation with two sides, without double transposes."""
     turned = [f"({side}).mT" for side in sides.values() if _TURNED.search(side)]
     for text, words in _filled(rows, **sides):
         if not any(side in text for side in turned):
