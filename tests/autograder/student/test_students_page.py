@@ -53,6 +53,12 @@ CLAIMS = {
     "cannot show a symbol, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
     "for more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
     "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
+    "`check` judges a cell as it last ran": (
+        f"{STUDENT}/mistakes/cells.toml::the cell was changed, neither saved nor run"
+    ),
+    "the result below an edited cell is orange": (
+        f"{STUDENT}/test_notebook.py::test_a_result_below_an_edited_cell_is_not_green"
+    ),
     "Checks refuse everything that grading refuses": (
         "tests/autograder/grading/test_what_check_refuses.py::test_check_refuses_what_grading"
     ),
