@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
@@ -215,12 +216,13 @@ class Traits:
     def steps(self, sizes: Sizes) -> int:
         """Return how many steps a call takes in an answer that loops over every number."""
         samples = math.prod(sizes.leading) if self.has_leading else 1
-        return samples * sizes.of(self._steps())
+        return samples * sizes.of(self._steps)
 
     def looped(self) -> list[str]:
         """Return the letters of the sizes that an answer written with loops runs over."""
-        return list(dict.fromkeys(letters_of(self._steps())))
+        return list(dict.fromkeys(letters_of(self._steps)))
 
+    @cached_property
     def _steps(self) -> str:
         letters = [*self.call_letters(), *(x for x in self.built_letters() if x in COUNTS)]
         pairs = ["T"] if "T" in letters and "S" not in letters else []
