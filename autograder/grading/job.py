@@ -171,18 +171,25 @@ class Job:
     watch: Watch
     patience: JobTimeout
     prepared: frozenset[str]
+    #: the number of the fork server that starts its workers
+    fork_server: int = 0
     task: JobTask | None = None
 
     @classmethod
     def start(cls, grader: Grader, prepared: frozenset[str], others: Sequence[Job]) -> Job:
-        """Forks a job; the new process closes its copies of the other jobs' pipes."""
+        """Forks a job; the new process closes its copies of the other jobs' pipes.
+
+        It uses the fork server that the fewest of them use.
+        """
         near, far = _fork.Pipe()
         watch = Watch()
-        args = (grader, far, [near, *(job.pipe for job in others)], watch)
+        used = [job.fork_server for job in others]
+        number = min(range(grader.fork_server.count), key=used.count)
+        args = (grader, number, far, [near, *(job.pipe for job in others)], watch)
         process = _fork.Process(target=_work, args=args, daemon=True)
         process.start()
         far.close()
-        return cls(process, near, watch, JobTimeout(watch, process.pid or 0), prepared)
+        return cls(process, near, watch, JobTimeout(watch, process.pid or 0), prepared, number)
 
     def give(self, task: JobTask) -> None:
         """Sends a submission to the job; its pipe becomes readable when the job replies or ends."""
@@ -198,9 +205,16 @@ class Job:
         self.process.join()
 
 
-def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watch: Watch) -> None:
+def _work(
+    grader: Grader,
+    fork_server: int,
+    pipe: Connection,
+    not_mine: Sequence[Connection],
+    watch: Watch,
+) -> None:
     """Runs in a job's process: grades submissions from the pipe until it closes."""
     _end_with_the_grader()
+    grader.fork_server.choose(fork_server)
     watch.begin()
     for other in not_mine:
         other.close()

@@ -1,4 +1,4 @@
-"""Grades a whole class with jobs, which are forks of one loaded grader and share one fork server.
+"""Grades a whole class with jobs, which are forks of one loaded grader and share fork servers.
 
 If a job dies, the submission that it was grading is tried again, and the run continues. If a
 student's file or answer ended the job (see `watch`), that part is left out and the rest is graded.
@@ -6,13 +6,16 @@ student's file or answer ended the job (see `watch`), that part is left out and 
 
 from __future__ import annotations
 
+import contextlib
+import math
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
 from ..records import Assignment, SubmissionResult, Tier
+from ..sandbox import ForkServer
 from ..sandbox.clock import cpu_seconds
 from ..submission import Submission
 from .engine import OnResult, Ready, Scope
@@ -21,6 +24,8 @@ from .sources import Source
 from .watch import Costs, Stage, Watch, total_costs
 
 _TRIES = 2
+#: the most jobs for which one fork server starts the workers (`benchmarks/many_jobs.py`)
+_JOBS_EACH = 8
 #: a submission is given up after this many fork servers were lost while it was graded
 _LOSSES = 5
 
@@ -47,7 +52,11 @@ class Jobs:
         Watch.require()
         assignments = list(scope.assignments.values())
         workers = source.workers()
-        with scope.engine.start_sandbox(self.tier, assignments, workers) as fork_server:
+        busy = self.jobs if workers is None else min(self.jobs, workers)
+        with (
+            scope.engine.start_sandbox(self.tier, assignments, workers) as first,
+            for_jobs(first, busy) as fork_server,
+        ):
             if fork_server.passed_over:
                 self.weaker(fork_server.tier, fork_server.passed_over)
             grader = self.around(
@@ -75,6 +84,22 @@ class Jobs:
                 **class_grader.costs,
                 Stage.WRITE: time.process_time() - planned,
             }
+
+
+@contextlib.contextmanager
+def for_jobs(first: ForkServer, jobs: int) -> Iterator[ForkServer]:
+    """Adds as many fork servers to the first one as this number of jobs needs."""
+    count = math.ceil(jobs / _JOBS_EACH)
+    if count <= 1:
+        yield first
+        return
+    from ..sandbox.fork_servers import ForkServers
+
+    fork_servers = ForkServers(first, count)
+    try:
+        yield fork_servers
+    finally:
+        fork_servers.close()
 
 
 @dataclass(slots=True)
@@ -204,7 +229,7 @@ class ClassGrader:
             self._again(task, waiting, reason)
 
     def _restart(self, waiting: _Queue, reason: str) -> None:
-        """Replaces the lost fork server, and all jobs, which refer to it."""
+        """Replaces all fork servers, of which one is lost, and all jobs, which refer to them."""
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)
         for job in self._running:

@@ -80,6 +80,18 @@ class ForkServer:
         self._held: dict[str, Batch] = {}
         self._start()
 
+    @property
+    def count(self) -> int:
+        """The number of fork servers; each job uses one of them."""
+        return 1
+
+    def choose(self, number: int) -> None:
+        """Makes this process, which is a job, request its workers from the fork server `number`."""
+
+    def another(self) -> ForkServer:
+        """Starts another fork server with the same preparation."""
+        return ForkServer(self.tier, self._libraries, self._ahead)
+
     def restart(self) -> None:
         """Starts a new fork server after the old one has ended; may raise `SandboxError`.
 
