@@ -101,11 +101,13 @@ docs: setup-test ## build the site into build/docs: all pages, and the lessons w
 	$(SAY) "The site is build/docs/index.html"
 
 .PHONY: bench
-bench: setup-test build/otter/.ready ## time grading, other graders, a gradebook of 5,000 submissions, and growing classes
+bench: setup-test build/otter/.ready ## time grading, other graders, a gradebook of 5,000, growing classes, many jobs, a cluster
 	@$(PY) benchmarks/grading.py --to docs/bench.md $(BENCH)
 	@$(PY) benchmarks/assignments.py --to docs/bench.md
 	@$(PY) benchmarks/gradebook.py $(BENCH_GRADEBOOK)
 	@$(PY) benchmarks/growth.py $(BENCH_GROWTH)
+	@$(PY) benchmarks/many_jobs.py
+	@$(PY) benchmarks/cluster.py
 
 .PHONY: bench-security
 bench-security: setup-grade build/otter/.ready ## try the same attacks and accidents on nbgrader, otter-grader and this project (half an hour)

@@ -25,7 +25,7 @@ from .watch import Costs, Stage, Watch, total_costs
 
 _TRIES = 2
 #: the most jobs for which one fork server starts the workers (`benchmarks/many_jobs.py`)
-_JOBS_EACH = 8
+JOBS_EACH = 8
 #: a submission is given up after this many fork servers were lost while it was graded
 _LOSSES = 5
 
@@ -89,7 +89,7 @@ class Jobs:
 @contextlib.contextmanager
 def for_jobs(first: ForkServer, jobs: int) -> Iterator[ForkServer]:
     """Adds as many fork servers to the first one as this number of jobs needs."""
-    count = math.ceil(jobs / _JOBS_EACH)
+    count = math.ceil(jobs / JOBS_EACH)
     if count <= 1:
         yield first
         return
@@ -229,7 +229,7 @@ class ClassGrader:
             self._again(task, waiting, reason)
 
     def _restart(self, waiting: _Queue, reason: str) -> None:
-        """Replaces all fork servers, of which one is lost, and all jobs, which refer to them."""
+        """Replaces all fork servers after one was lost, and all jobs, which refer to them."""
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)
         for job in self._running:

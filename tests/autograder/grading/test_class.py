@@ -224,7 +224,7 @@ def test_jobs_servers_and_order_do_not_change_a_result(
     a_class.submit("bob", scores=TWO)
     one = {r.student: r.exercises for r in a_class.grade(jobs=1).graded}
     with monkeypatch.context() as few:
-        few.setattr(class_jobs, "_JOBS_EACH", 1)
+        few.setattr(class_jobs, "JOBS_EACH", 1)
         two = {r.student: r.exercises for r in a_class.grade(jobs=2).graded}
     assert one == two
     a_class.submit("aa", scores=TWO)  # the same files in reverse order, by other students
