@@ -24,6 +24,10 @@ from ...suite.arguments import Draw
 _LOW = 48.0
 #: the share by which entries differ, and the share by which the last key is smaller than the first
 _APART, _LATER = 0.02, 0.15
+#: the likely cause if scores of `rows_far_apart` give a wrong result
+FAR_APART = (
+    "rows of scores may be far apart: subtract the maximum of each row, not that of all scores"
+)
 #: the factor of the values of later keys: even a tiny weight of a hidden key shows in the result
 _LOUD = 1e5
 
@@ -104,6 +108,30 @@ def rows_far_apart(
     signs = 1.0 - 2.0 * (torch.arange(queries[-2]) % 2).unsqueeze(-1)
     one, other = (draw.uniform(*shape, low=6.98, high=7.03) for shape in (queries, keys))
     return one * signs, other
+
+
+def far_scoring(draw: Draw) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
+    """Return a function that draws weights with which `far_tokens` give `rows_far_apart`.
+
+    The layer has heads of size 1; matrices have shape (d_out, d_in). Queries are the first entries
+    of the tokens, and keys are the second ones.
+    """
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        if "query" not in name and "key" not in name:
+            return draw.normal(*shape, scale=0.5)
+        made = torch.zeros(shape)
+        if len(shape) > 1:
+            made[:, 0 if "query" in name else 1] = 1.0
+        return made
+
+    return weight
+
+
+def far_tokens(draw: Draw, *shape: int) -> torch.Tensor:
+    """Draw float32 tokens (B, T, d) for a layer whose weights `far_scoring` draws."""
+    single = (*shape[:-1], 1)
+    return torch.cat([*rows_far_apart(draw, single, single), draw.normal(*shape)[..., 2:]], -1)
 
 
 def low_tokens(draw: Draw, *shape: int) -> torch.Tensor:

@@ -25,6 +25,7 @@ from .inputs import (
     both,
     expanded,
     falling,
+    heads,
     level,
     negative,
     of_turn,
@@ -192,7 +193,9 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         layer.steps(small_step, small_step, falling_step, likely=_HELD)
     for mode in (False, True):
         layer.train(mode).same(*inputs(), likely=_MODES)
-        layer.same(*inputs(), likely=_MODES, no_grad=True)
+    # gradients are off in every call in eval mode
+    deep = sizes.but({}, CallSizes(traits, expect.draw).leads.other_five())
+    layer.same(*arguments(expect, traits, deep, layout=heads), likely=_MODES, no_grad=True)
     # weights may change while the mode stays: `train(...)` must not be needed to notice it
     for way in (COPY, DATA, STATE, REPLACE):
         refill(expect, traits, layer, way)

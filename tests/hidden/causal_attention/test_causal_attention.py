@@ -20,7 +20,14 @@ from autograder.attention.suites.dropped import (
     shown_weights,
 )
 from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
-from autograder.attention.suites.low_scores import ScaledScores, low_scoring, low_tokens
+from autograder.attention.suites.low_scores import (
+    FAR_APART,
+    ScaledScores,
+    far_scoring,
+    far_tokens,
+    low_scoring,
+    low_tokens,
+)
 from autograder.suite import Draw, Expect, ExpectLayer, difference
 from autograder.suite.traits import CustomInput, Rate, Size, Tensor, Traits, check_trait
 
@@ -84,8 +91,10 @@ def test_a_token_of_zeros(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(NAME, points=1)
 def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(NAME, 3, 4, 5, 0.0)  # the square root of 4 is exact in any dtype
-    layer.fill(low_scoring(draw, 4))
+    layer = expect.layer(NAME, 3, 1, 5, 0.0)
+    layer.fill(far_scoring(draw))
+    layer.same(far_tokens(draw, 2, 4, 3), likely=FAR_APART)
+    layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64).same(
         low_tokens(draw, 2, 5, 3),
         likely="scores can be far below zero: a masked score must be so low that softmax gives it "

@@ -3,7 +3,12 @@
 import pytest
 import torch
 
-from autograder.attention.suites.low_scores import ScaledScores, low_queries_and_keys
+from autograder.attention.suites.low_scores import (
+    FAR_APART,
+    ScaledScores,
+    low_queries_and_keys,
+    rows_far_apart,
+)
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import describe
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
@@ -306,6 +311,8 @@ def test_all_scores_are_low(expect: Expect, draw: Draw) -> None:
         *low_queries_and_keys(draw, (2, 6, 1), (2, 6, 1), torch.float64),
         likely="visible scores may be negative: a masked score must still be far below them",
     )
+    apart = rows_far_apart(draw, (2, 4, 1), (2, 4, 1))
+    expect.same("causal_attention_weights", *apart, likely=FAR_APART)
 
 
 @pytest.mark.question("causal_attention_weights", points=1)

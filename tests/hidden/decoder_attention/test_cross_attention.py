@@ -5,7 +5,10 @@ import torch
 
 from autograder.attention.suites.divisors import undivided
 from autograder.attention.suites.low_scores import (
+    FAR_APART,
     ScaledScores,
+    far_scoring,
+    far_tokens,
     loud,
     low_queries_and_keys,
     low_scoring,
@@ -360,6 +363,8 @@ def test_every_call_has_its_own_context_and_mask(expect: Expect, draw: Draw) -> 
 @pytest.mark.question("CrossAttention", points=1)
 def test_cross_attention_when_the_real_keys_score_low(expect: Expect, draw: Draw) -> None:
     layer = _cross(expect, 6, 6, 6)
+    layer.fill(far_scoring(draw))
+    layer.same(far_tokens(draw, 2, 4, 6), far_tokens(draw, 2, 5, 6), likely=FAR_APART)
     layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64)
     context = low_tokens(draw, 2, 5, 6)

@@ -5,7 +5,10 @@ import torch
 
 from autograder.attention.suites.divisors import undivided
 from autograder.attention.suites.low_scores import (
+    FAR_APART,
     ScaledScores,
+    far_scoring,
+    far_tokens,
     loud,
     low_queries_and_keys,
     low_scoring,
@@ -222,6 +225,8 @@ def test_layer_with_heads_that_do_not_divide(expect: Expect, draw: Draw) -> None
 @pytest.mark.question(LAYER, points=1)
 def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect, 6, 6, 1)
+    layer.fill(far_scoring(draw))
+    layer.same(far_tokens(draw, 2, 4, 6), likely=FAR_APART)
     layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64)
     layer.same(

@@ -6,10 +6,12 @@ import pytest
 import torch
 
 from autograder.attention.suites.low_scores import (
+    FAR_APART,
     ScaledScores,
     low_queries_and_keys,
     low_scoring,
     low_tokens,
+    rows_far_apart,
 )
 from autograder.suite import Draw, Expect, ExpectLayer, Step, rules_of
 from autograder.suite.traits import (
@@ -165,6 +167,8 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
     past, new = keys.split((2, 4), dim=2)
     values, new_values = (draw.normal(2, 2, size, 5, dtype=double) for size in (2, 4))
     expect.same(CACHED, queries, new, new_values, (past, values), likely=HIDDEN)
+    apart = rows_far_apart(draw, (1, 2, 4, 1), (1, 2, 4, 1))
+    expect.same(CACHED, *apart, draw.normal(1, 2, 4, 3), likely=FAR_APART)
 
 
 @pytest.mark.question(CACHED, points=1.5)

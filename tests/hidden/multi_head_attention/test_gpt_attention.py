@@ -16,7 +16,13 @@ from autograder.attention.suites.dropped_gradients import (
     check_gradients_of_outputs,
     check_gradients_of_weights,
 )
-from autograder.attention.suites.low_scores import low_scoring, low_tokens
+from autograder.attention.suites.low_scores import (
+    FAR_APART,
+    far_scoring,
+    far_tokens,
+    low_scoring,
+    low_tokens,
+)
 from autograder.suite import Draw, Expect, difference
 from autograder.suite.compare import FLOAT32
 from autograder.suite.traits import CustomInput, Sizes, Tensor, Traits, check_drops, check_trait
@@ -122,6 +128,8 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(GPT, points=1)
 def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(GPT, config(6, 6, 5))
+    layer.fill(far_scoring(draw))
+    layer.same(far_tokens(draw, 2, 4, 6), likely=FAR_APART)
     layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64)
     layer.same(

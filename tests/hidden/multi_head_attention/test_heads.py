@@ -4,7 +4,12 @@ import pytest
 import torch
 
 from autograder.attention.suites.divisors import undivided
-from autograder.attention.suites.low_scores import ScaledScores, low_queries_and_keys
+from autograder.attention.suites.low_scores import (
+    FAR_APART,
+    ScaledScores,
+    low_queries_and_keys,
+    rows_far_apart,
+)
 from autograder.suite import Draw, Expect, Tolerance, rules_of
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
@@ -156,6 +161,8 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
         likely="scores can be far below zero: a masked score must be so low that softmax gives it "
         "no weight",
     )
+    apart = rows_far_apart(draw, (1, 2, 4, 1), (1, 2, 4, 1))
+    expect.same("causal_head_attention", *apart, draw.normal(1, 2, 4, 1), likely=FAR_APART)
 
 
 @pytest.mark.question("causal_head_attention", points=1)

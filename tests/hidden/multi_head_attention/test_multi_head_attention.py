@@ -11,7 +11,15 @@ from autograder.attention.suites.dropped import (
     shown_weights,
 )
 from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
-from autograder.attention.suites.low_scores import ScaledScores, loud, low_scoring, low_tokens
+from autograder.attention.suites.low_scores import (
+    FAR_APART,
+    ScaledScores,
+    far_scoring,
+    far_tokens,
+    loud,
+    low_scoring,
+    low_tokens,
+)
 from autograder.suite import Draw, Expect
 from autograder.suite.traits import CustomInput, Rate, Size, Tensor, Traits, check_trait
 
@@ -115,6 +123,8 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(MHA, points=2)
 def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(MHA, 3, 6, 5, 0.0, 6)
+    layer.fill(far_scoring(draw))
+    layer.same(far_tokens(draw, 2, 4, 3), likely=FAR_APART)
     layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64)
     layer.same(

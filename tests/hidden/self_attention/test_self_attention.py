@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from autograder.attention.suites.low_scores import ScaledScores, low_scoring, low_tokens
+from autograder.attention.suites.low_scores import (
+    FAR_APART,
+    ScaledScores,
+    far_scoring,
+    far_tokens,
+    low_scoring,
+    low_tokens,
+)
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.traits import CustomInput, Size, Tensor, Traits, check_trait
 
@@ -91,8 +98,11 @@ def test_as_many_tokens_as_numbers(expect: Expect, draw: Draw) -> None:
         likely="with square matrices, an extra transpose or a softmax over the wrong dimension "
         "raises no error; no token is masked",
     )
-    layer = expect.layer("SelfAttentionV1", 4, 4)  # the root of 4 is exact in any dtype
-    layer.fill(low_scoring(draw, 4))
+    layer = expect.layer("SelfAttentionV1", 4, 1)
+    far, low = far_scoring(draw), low_scoring(draw, 1)
+    layer.fill(lambda name, shape: far(name, shape[::-1]).mT)
+    layer.same(far_tokens(draw, 2, 4, 4), likely=FAR_APART)
+    layer.fill(lambda name, shape: low(name, shape[::-1]).mT)
     layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 5, 4), likely=FAR)
 
 
@@ -152,8 +162,10 @@ def test_as_many_tokens_as_numbers_linear(expect: Expect, draw: Draw) -> None:
         likely="with square matrices, an extra transpose or a softmax over the wrong dimension "
         "raises no error; no token is masked",
     )
-    layer = expect.layer("SelfAttentionV2", 4, 4, True)  # the root of 4 is exact in any dtype
-    layer.fill(low_scoring(draw, 4))
+    layer = expect.layer("SelfAttentionV2", 4, 1, True)
+    layer.fill(far_scoring(draw))
+    layer.same(far_tokens(draw, 2, 4, 4), likely=FAR_APART)
+    layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 5, 4), likely=FAR)
 
 

@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from autograder.attention.suites.low_scores import loud, low_scoring, low_tokens
+from autograder.attention.suites.low_scores import (
+    FAR_APART,
+    far_scoring,
+    far_tokens,
+    loud,
+    low_scoring,
+    low_tokens,
+)
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
@@ -69,6 +76,8 @@ def test_several_sequences(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("MultiHeadSelfAttention", points=2)
 def test_heads_of_size_one(expect: Expect, draw: Draw) -> None:
     layer = _attention(expect, 3, 3)
+    layer.fill(far_scoring(draw))
+    layer.same(far_tokens(draw, 2, 4, 3), likely=FAR_APART)
     layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64).same(
         low_tokens(draw, 2, 4, 3),
