@@ -34,8 +34,8 @@ class Preparation:
     """The work that the fork server does in advance, so that its workers need not repeat it.
 
     Without `second_device`, a layer whose operators have no C++ kernel for the meta device costs
-    its worker a third of a second. Without `many_workers`, a layer costs the same, and every worker
-    takes ten milliseconds longer, but the fork server starts half a second earlier.
+    its worker a third of a second. Without `many_workers`, such a layer costs the same, and every
+    worker takes ten milliseconds longer, but the fork server starts half a second earlier.
     """
 
     second_device: bool = True

@@ -41,7 +41,7 @@ main()
 """
 #: code that runs before any package can keep a reference to `open`
 _FILES_FIRST = "from worker.data_files import DATA_FILES; DATA_FILES.install()"
-#: code that runs before torch is imported, so that it loads its meta kernels only when needed
+#: code that runs before torch is imported, so that torch loads its meta kernels only when needed
 _KERNELS_LATER = "from worker import late; late.defer()"
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",

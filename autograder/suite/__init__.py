@@ -1,7 +1,6 @@
 """Provides the tools of hidden and public suites: drawn inputs, comparisons, messages, fixtures.
 
-A suite calls an `Implementation`, which is a module in this process or a sandboxed worker, and does
-not know which of the two it is.
+A suite calls an `Implementation`, which may be a module in this process or a sandboxed worker.
 """
 
 from .arguments import Draw

@@ -1,7 +1,7 @@
 """Draws a test's arguments from a recorded seed, and checks them after the call.
 
-A call must not change them. Gradients with respect to them are compared for random cotangents in
-the shape of the value. An argument is a tensor, or a tuple or list that may contain tensors.
+The call must not change its arguments. Their gradients are compared for random cotangents in the
+shape of the value. An argument is a tensor, or a tuple or list that may contain tensors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .witness import After, Witness
 
 
 class Draw:
-    """A stream of random inputs that depends only on the attempt's seed and the test's name."""
+    """A stream of random inputs that depends only on a seed and the test's name."""
 
     def __init__(self, seed: int, test: str) -> None:
         digest = hashlib.sha256(f"{seed}/{test}".encode()).digest()
@@ -70,7 +70,7 @@ class Draw:
     def until(
         self, make: Callable[[Draw], torch.Tensor], good: Callable[[torch.Tensor], bool]
     ) -> torch.Tensor:
-        """Return the first of 100 drawn inputs that is good; raise `ValueError` if none is."""
+        """Return the first of 100 drawn inputs that is `good`; raise `ValueError` if none is."""
         for _ in range(100):
             candidate = make(self)
             if good(candidate):
@@ -115,14 +115,14 @@ _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
 
 
 def left_behind(gradients: Gradients) -> Iterator[tuple[str, str]]:
-    """Yield what a call and its backward pass left behind, each with the likely cause."""
+    """Yield a description and the likely cause of each thing that a call left behind."""
     for what in gradients.left:
         text, likely = _LEFT_BEHIND[what]
         yield f"got       {text}\nexpected  the caller's objects unchanged", likely
 
 
 def changes(args: Sequence[Any], outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """Yield what a call changed in its arguments, each with the likely cause."""
+    """Yield a description and the likely cause of each change that a call made to its arguments."""
     for index, (before, after) in enumerate(zip(args, outcome.inputs_after, strict=False)):
         if not isinstance(before, torch.Tensor | tuple | list | dict) or _is_meta(before):
             continue
@@ -143,7 +143,7 @@ def _is_meta(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GradientFault:
-    """A wrong gradient: its place, and what differs; `got` is None if there was no gradient."""
+    """A wrong gradient: its place, and a text about it; `got` is None if there was no gradient."""
 
     place: str
     text: str
@@ -184,7 +184,7 @@ def _faults(
 
 
 def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | None:
-    """Return what is wrong with a gradient, or None; a missing gradient counts as zero.
+    """Describe what is wrong with a gradient, or return None; a missing gradient counts as zero.
 
     `size` is the approximate size of the incoming gradient.
     """
@@ -201,8 +201,8 @@ def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | Non
 def not_finite(got: Any, expected: Any) -> str | None:
     """Return None if a gradient is finite and has the expected shape, otherwise the difference.
 
-    A gradient may be missing if the expected one is only rounding error, such as that of a bias of
-    all keys.
+    A gradient may be missing if the expected one is only rounding error, such as the gradient of a
+    bias that is added to all keys.
     """
     if not isinstance(expected, torch.Tensor):
         return None
@@ -216,7 +216,7 @@ def not_finite(got: Any, expected: Any) -> str | None:
 def cotangent_of(
     draw: Draw, value: Any, after: After | None = None, options: GradientOptions = PLAIN
 ) -> Any:
-    """Draw normal numbers in the form of a value; with `after`, pull them back through it."""
+    """Draw normal numbers in the form of a value, pulled back through `after` if it is given."""
     if not isinstance(value, torch.Tensor):
         return tuple(cotangent_of(draw, item, None, options) for item in value)
     drawn = draw.normal(*value.shape, scale=options.size, dtype=value.dtype)

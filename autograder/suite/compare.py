@@ -43,7 +43,7 @@ def tolerance_of(dtype: torch.dtype) -> Tolerance:
 
 
 def is_rounding(gradient: torch.Tensor) -> bool:
-    """Return whether a gradient is only rounding error: an exact one would be zero."""
+    """Return whether a gradient is zero up to rounding errors."""
     return bool((gradient.abs() <= FLOAT32.atol).all())
 
 
@@ -66,7 +66,7 @@ def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Toleranc
 
 
 def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> str | None:
-    """Return None if `got` is right, otherwise lines that say what differs, where and how much."""
+    """Return None if `got` is right, otherwise a text on the place and size of the error."""
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(got, expected, tolerance)
     if isinstance(expected, tuple | list):
@@ -94,7 +94,8 @@ def is_finite(got: torch.Tensor) -> bool:
 def describe(value: Any, is_item: bool = False) -> str:
     """Describe a value in a few words: tensors by shape and dtype, the rest by a short repr.
 
-    None as a whole result suggests that a `return` is missing; None as an item of one does not.
+    None as a whole result suggests that a `return` is missing; None as an item of a result does
+    not.
     """
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
@@ -228,7 +229,7 @@ def _at(index: int, text: str) -> str:
 
 
 def form_difference(got: Any, expected: Any) -> str | None:
-    """Return how shapes or devices differ, even inside tuples and lists, or None."""
+    """Describe a difference in shapes or devices, even inside tuples and lists, or return None."""
     if isinstance(expected, tuple | list):
         if isinstance(got, tuple | list) and len(got) == len(expected):
             texts = map(form_difference, got, expected)

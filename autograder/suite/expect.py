@@ -139,7 +139,7 @@ class Expect:
         return right
 
     def result(self, question: str, *args: Any, likely: str = "", no_grad: bool = False) -> Any:
-        """Return the answer's value, for a test of a property; its arguments must not change."""
+        """Call the answer and return its value; the arguments must not change."""
         self._call = no_grad_text(call_text(question, args), no_grad)
         with self._explained(question):
             outcome = self.implementation.call(question, args, no_grad)
@@ -156,7 +156,7 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> None:
-        """Assert that several calls, which pass on a state, return what the solution returns.
+        """Assert that several calls, which may pass on a state, return the same as the solution's.
 
         Each state is passed on as the same object, and all values are compared after the last call:
         a later call must not write into an earlier result. If no state is passed on, each result is
@@ -227,7 +227,7 @@ class Expect:
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property.
 
-        It is a failure if the call leaves anything behind; `options` say whether to look for it.
+        The test fails if the call leaves anything behind; `options` say whether this is checked.
         """
         self._call = gradient_text(question, args, options)
         with self._explained(question):
@@ -289,8 +289,8 @@ class Expect:
     ) -> ExpectLayer:
         """Build the answer's and the solution's class with equal random weights, including biases.
 
-        `weights` makes other ones. A public suite has only the answer, with weights that depend on
-        their names; see `ExpectLayer.load`.
+        `weights` is a function that makes other weights. A public suite has only the answer, with
+        weights that depend on their names; see `ExpectLayer.load`.
         """
         return ExpectLayer(
             self.implementation,

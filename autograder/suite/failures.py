@@ -1,4 +1,4 @@
-"""Builds the message of a failure: a relation of two values, the call, the difference, a step.
+"""Builds the message of a failure: the relation of two values, the call, the difference, advice.
 
 The text depends on the kind of failure: an error has its own texts, and so does a result of the
 wrong shape. A test's own explanation (`likely`) is shown only if numbers differ and no simpler
@@ -46,7 +46,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 class WrongAnswer(AssertionError):
-    """The result of an answer is not right.
+    """Raised if the result of an answer is not right.
 
     `fault` is the error that the answer raised, if the message is about it.
     """
@@ -90,7 +90,7 @@ class Failures:
 def wrong_value(
     call: str, text: str, got: Any, expected: Any, about: str, args: Sequence[Any] = ()
 ) -> WrongAnswer:
-    """Return the failure for a wrong value; `about` is the test's remark on its subject."""
+    """Return the failure for a wrong value; `about` is the test's own explanation."""
     statement = relation(got, expected, args)
     step = _step(got, expected) or (f"{REMEMBER}{about}" if about else "")
     return WrongAnswer(Message(call, text, step, statement, cause=statement))
@@ -167,10 +167,10 @@ def report_assertion(
     about: ExpectationKind = ExpectationKind.PROPERTY,
     fault: AnswerFault | None = None,
 ) -> WrongAnswer:
-    """Return the failure for an assertion about an answer; `likely` is the test's remark.
+    """Return the failure for an assertion about an answer; `likely` is the test's own explanation.
 
-    If an expected error is missing, the remark is shown as the likely cause. Otherwise it is shown
-    as something to remember, or as a question, because a wrong value can have many causes.
+    If an expected error is missing, the explanation is shown as the likely cause. Otherwise it is
+    shown as something to remember, or as a question, because a wrong value can have many causes.
     """
     kind = LIKELY
     if about is ExpectationKind.PROPERTY:

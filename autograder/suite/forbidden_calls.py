@@ -100,7 +100,7 @@ def rules_of(suite: str) -> Mapping[str, Forbidden]:
 def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outcome]) -> WatchedCall:
     """Make a call once watched and once unwatched, and return the record of both.
 
-    Raises what `call` raises.
+    Raises any error that `call` raises.
     """
     try:
         operators, value = watch()
@@ -168,7 +168,7 @@ _STAR = "*"
 def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the sorted names in a module that can evade a rule, or () for invalid Python.
 
-    Statements that are not executed, because they only try `answers` out, do not count.
+    Statements that are not executed, because they only try out `answers`, do not count.
     A name that is looked up by a string counts as if it were written out, if the module shows which
     string it is: `getattr(self, name)` in a loop over the names of three layers hides nothing.
     """

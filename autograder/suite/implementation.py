@@ -119,7 +119,7 @@ class Layer(Protocol):
         """
 
     def train(self, mode: bool) -> None:
-        """Set train mode, or eval mode."""
+        """Set train mode if `mode` is true, otherwise eval mode."""
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
         """Call `module.to(...)` with a different floating-point dtype, or the meta device."""
@@ -168,7 +168,7 @@ def call_text(name: str, args: Sequence[Any]) -> str:
 
 
 def gradient_text(name: str, args: Sequence[Any], options: GradientOptions = PLAIN) -> str:
-    """Write the call whose gradient is computed, and how it is computed."""
+    """Describe a call whose gradient is computed, with the options that are not the default."""
     places = " and ".join(str(place + 1) for place in options.frozen)
     turned = ", not contiguous" if options.turned else ""
     ways = {

@@ -195,7 +195,7 @@ class ExpectLayer:
         return right
 
     def result(self, *args: Any, likely: str = "", no_grad: bool = False) -> Any:
-        """Return the answer's forward value, for a test of a property."""
+        """Call `forward` of the answer and return its value; the arguments must not change."""
         self._call = no_grad_text(call_text(f"{self._built}.forward", args), no_grad)
         with self._explained():
             outcome = self.answer.forward(args, no_grad)
@@ -222,8 +222,8 @@ class ExpectLayer:
     def moves(self, *args: Any, likely: str) -> None:
         """Assert that forward works on a second device (meta) and returns its value there.
 
-        Both layers stay there. Code that needs numbers passes, because meta tensors have none, so
-        compare values before.
+        Both layers remain on that device. Code that needs numbers passes, because meta tensors have
+        none, so compare values before.
         """
         usual = self._reference or self.answer
         expected = on_second_device(usual.forward(args).value)
@@ -269,7 +269,7 @@ class ExpectLayer:
         self._backward(args, compare, likely, options, difference)
 
     def trains(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> None:
-        """Assert that backward works, and gives finite gradients where the solution has any.
+        """Assert that backward works, with finite gradients wherever the solution has gradients.
 
         Use this for calls whose gradients can't be compared, because they are stochastic or
         determined by rounding. With a tolerance, the value is compared.
@@ -286,7 +286,7 @@ class ExpectLayer:
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property.
 
-        It is a failure if the call leaves anything behind; `options` say whether to look for it.
+        The test fails if the call leaves anything behind; `options` say whether this is checked.
         """
         self._call = gradient_text(f"{self._built}.forward", args, options)
         with self._explained():

@@ -24,7 +24,7 @@ from .names import names_used
 
 
 def load_module(path: Path, name: str | None = None) -> ModuleType:
-    """Execute a Python file as a separate module; raises what the file raises."""
+    """Execute a Python file as a separate module; raise any error that the file raises."""
     name = name or f"_exercise_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -62,7 +62,7 @@ class LocalImplementation:
 
     @classmethod
     def from_file(cls, path: Path) -> LocalImplementation:
-        """Load the module in a file; raises what the file raises."""
+        """Load the module in a file; raise any error that the file raises."""
         return cls(vars(load_module(path)), path.read_text(encoding="utf-8"))
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:

@@ -1,4 +1,4 @@
-"""Defines the record of a failed test's message, and formats it; no other module does."""
+"""Defines the parts of a failed test's message; only this module formats them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Message:
     `call` is the call with shapes for tensors; `differs` has the lines of `got_expected`, perhaps
     with lines above; `relation` is one sentence about both values; `step` begins with one of
     `STEPS`; `places` are lines of the student's own code where an error was raised. Failures with
-    the same `cause`, if it is not empty, have one message.
+    the same `cause`, if it is not empty, share one message.
     """
 
     call: str

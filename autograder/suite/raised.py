@@ -83,7 +83,7 @@ def advice_for(error: str, table: Iterable[Row] = TABLE, source: str = "") -> st
 
 
 def cause_of(error: str, source: str = "") -> str:
-    """Return the mistake that always causes an error, or "" if different ones may cause it."""
+    """Return the mistake that always causes an error, or "" if several mistakes may cause it."""
     fits = _row_of(error, TABLE, source)
     return fits.shows if fits and fits.is_cause else ""
 

@@ -39,7 +39,7 @@ class Variant:
 
 
 def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T]:
-    """Mark a wrong implementation, with a sentence about what it confuses, and a hint."""
+    """Mark a wrong implementation, with a text about the confusion, and a hint."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -49,7 +49,7 @@ def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T
 
 
 def alternative(question: str, *, is_usual: bool = False) -> Callable[[T], T]:
-    """Mark a right implementation that differs from the solution; most are unusual."""
+    """Mark a right implementation that differs from the solution; see `Variant.is_usual`."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -71,7 +71,7 @@ def combination(question: str, *mistakes: str) -> Callable[[T], T]:
 
 
 def intended(question: str, means: str, *names: str) -> Callable[[T], T]:
-    """Mark a wrong answer of known intent: what it does in words, and the names that fit it."""
+    """Mark a wrong answer of known intent, with a description and the names that fit it."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -193,6 +193,6 @@ def _is_mark(decorator: ast.expr) -> bool:
 
 
 def _imports_ours(node: ast.stmt) -> bool:
-    """Return whether a statement imports a module of ours other than `parts`."""
+    """Return whether a statement imports a module of this project other than `parts`."""
     module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
     return module.startswith("autograder") and module != "autograder.parts"

@@ -34,11 +34,11 @@ _FORM = frozenset(
 
 @dataclass(slots=True)
 class Testimony:
-    """A test's use of one tensor: what it compared the numbers with, and how closely.
+    """A record of what a test does with the numbers of one tensor.
 
-    The numbers are near everything that they were `compared` with, and not near all numbers of any
-    tensor in `apart`. `after` contains a testimony for the results of each function that was
-    applied to the tensor. `is_read` says that the test used the numbers in any other way.
+    `compared` are tensors to which the numbers were close enough, with the tolerances; `apart` are
+    tensors from which they differed. `after` contains a testimony for the results of each function
+    that was applied to the tensor. `is_read` says that the test used the numbers in any other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Moves the code of torch that answers use into huge memory pages of this process.
+"""Moves the parts of torch's code that answers use into huge memory pages of this process.
 
 A fork does not inherit page-table entries of code that is mapped from a file. Each worker would
 load the code page by page, and the kernel would remove thousands of entries when the worker ends. A

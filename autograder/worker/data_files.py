@@ -119,7 +119,7 @@ class Files:
         self.contents[name] = data
 
     def _name(self, path: Any) -> str | None:
-        """Returns the path relative to the notebook's folder, or None if it is not such a path."""
+        """Returns a path relative to the notebook's folder; None if `path` can't be such a path."""
         if not self.in_use or isinstance(path, int):
             return None
         try:

@@ -19,11 +19,11 @@ HEADS = (_BLUE, "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#e8a33d"
 _WIDTH = 4.3
 _THICKEST, _OPAQUE = 9.0, 0.75
 _SEEN = 5e-3  # the smallest weight that gets an arrow; smaller ones are written as 0.00
-_ASIDE = 0.16  # the distance between two heads' arrows, in words
+_ASIDE = 0.16  # the distance between two heads' arrows; two words are 1 apart
 
 
 def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str = "") -> None:
-    """Draw which words a query looks at: an arrow to each, as wide as its weight.
+    """Draw an arrow from a query to each word that it looks at, as wide as the weight.
 
     Args:
         weights: (S,), one per word, none negative; or (H, S) for H heads, each in its own color; or
@@ -49,7 +49,7 @@ def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str 
 
 
 def no_arrows(words: Sequence[str], why: str, title: str = "") -> None:
-    """Draw the words, and the reason for the missing arrows."""
+    """Draw the words, and a text that says why there are no arrows."""
     with styled():
         axes = _stage(words, title)
         middle = len(words) / 2 - 0.5

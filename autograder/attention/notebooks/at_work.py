@@ -23,8 +23,8 @@ def at_work(
 
     Arrows start at the first gap of the sentence, `___`, which the layer fills; if there is no gap,
     they start at the last word, and the layer predicts the next one. A view below shows where each
-    of the other words looks. Training takes a second or two. This never fails: if the layer can't
-    be trained, the picture says why.
+    of the other words looks. Training takes a second or two. If the layer can't be trained, no
+    error is raised, and the picture says why.
 
     Args:
         build: makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words.

@@ -81,7 +81,7 @@ def attention_view(
 
     Args:
         weights: (T, T), or (H, T, T) for H heads: row t has the weights of query t for each token.
-            Or an answer, which is called without arguments; if it raises, nothing is shown.
+            Or an answer, which is called without arguments; if it raises, a notice is shown.
         tokens: the T tokens: words, or single letters.
         title: the text above the view.
         query: the index of the query that is shown first; the last token by default.
@@ -129,7 +129,7 @@ def _page(table: torch.Tensor, tokens: list[str], title: str, query: int) -> str
 
 
 def _summary(row: list[float], query: int, names: list[str]) -> str:
-    """Return where a query looks most: at up to three tokens, none of them with 0%."""
+    """Return a sentence that names up to three tokens to which a query gives most weight."""
     first, *others = sorted(range(len(row)), key=lambda key: -row[key])[:3]
     best = [first, *(key for key in others if row[key] > _SHOWN)]
     looks = ", ".join(f'"{names[key]}" {row[key]:.0%}' for key in best)

@@ -75,7 +75,7 @@ class Labels:
     columns: Sequence[str] | None = None
 
     def fitting(self, values: np.ndarray) -> Labels:
-        """Return the labels for a result, if it has as many rows or columns as there are labels."""
+        """Return the labels that fit a result: those with one label for each row or column."""
         return Labels(_fitting(self.rows, values, 0), _fitting(self.columns, values, 1))
 
 
@@ -138,7 +138,7 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def scale_of(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
-    """Return one color scale for all matrices: white to blue, with red for negative numbers."""
+    """Return one color scale for all matrices: white to blue, or blue to red around zero."""
     numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     if low >= 0.0:

@@ -1,4 +1,4 @@
-"""Computes answers to guesses, which code in the notebook's own cell would give away.
+"""Computes the answers to guesses that code in the notebook's own cell would give away.
 
 A guess about a line of code is compared in its cell with the result of that line. The answers here
 are numbers that students work out themselves.
@@ -28,7 +28,7 @@ def rows_of_the_table() -> int:
 
 
 def row_that_is_forbidden() -> str:
-    """Return the result of softmax for a row of minus infinity."""
+    """Describe the result of softmax for a row of minus infinity."""
     return "all nan" if torch.full((3,), -torch.inf).softmax(0).isnan().all() else "numbers"
 
 
@@ -43,12 +43,12 @@ def kept_entry() -> float:
 
 
 def trained_numbers() -> int:
-    """Return how many numbers four matrices of 6 x 6 and one bias have."""
+    """Return the number of parameters in four 6 x 6 matrices and one bias of size 6."""
     return 4 * 6 * 6 + 6
 
 
 def numbers_with_all_biases() -> int:
-    """Return how many numbers four layers from 6 to 6 have, each with a bias."""
+    """Return the number of parameters in four linear layers from 6 to 6, each with a bias."""
     return 4 * (6 * 6 + 6)
 
 

@@ -59,7 +59,7 @@ def weights_by_size(sizes: Sequence[int], *, scaled: bool) -> torch.Tensor:
         scaled: whether scores are divided by the root of the size.
 
     Returns:
-        (N, 8): for each size, the weights of the same query and keys, scaled or not.
+        (N, 8): a row of weights for each size. `scaled` does not change the query and the keys.
     """
     generator = torch.Generator().manual_seed(4)
     rows = []

@@ -35,7 +35,7 @@ def own_or_part(question: str) -> Any:
 
 
 def _own(question: str, folder: Path) -> Any:
-    """Return the answer; raise `UserError` with the reason if none can be used."""
+    """Return the student's answer; raise `UserError` with the reason if it can't be used."""
     manifest = read_manifest(folder)
     (checked,) = check_folder(folder, [question])
     (result,) = [item for item in checked.questions if item.question == question]

@@ -177,7 +177,7 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: float | None) -> str:
-    """Draw frames around the cells that differ; return how many differ, in words."""
+    """Draw frames around the cells that differ; return a text with their number."""
     if given is None:
         return ""
     differs = _differing(given, wanted, within)

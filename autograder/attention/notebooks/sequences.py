@@ -50,7 +50,7 @@ def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
 
 
 def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None:
-    """Draw which keys and values are computed in each step of writing a text, and which are kept.
+    """Draw the keys and values that each step of writing a text computes, and those that it keeps.
 
     Args:
         prompt: the number of given tokens, all processed in the first call.
@@ -83,9 +83,9 @@ def blocks_in_turn(num_queries: int, num_keys: int, block_size: int, title: str 
     """Draw a table of scores that is cut into blocks of keys, processed one after another.
 
     Args:
-        num_queries: T, rows.
-        num_keys: S, columns, at most 10.
-        block_size: keys in a block; the last may have fewer.
+        num_queries: T, the number of rows.
+        num_keys: S, the number of columns, at most 10.
+        block_size: the number of keys in a block; the last block may have fewer.
         title: the text above the picture.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Stores the weights of a small model as text: half precision, by name."""
+"""Stores the weights of a small model in a text file, by name and in half precision."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Judges whether zeros are drawn independently with one probability, and again in every call.
+"""Checks whether zeros are drawn independently, with one probability, and again in every call.
 
-Each function returns None if they look independent, otherwise a description of the problem. With
-the bounds of `tails`, a right answer fails less than once in a million runs, for every p.
+Most functions return None if they find no problem, otherwise a description of it. With the bounds
+of `tails`, a right answer fails less than once in a million runs, for every p.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def groups_problem(groups: torch.Tensor, p: float) -> str | None:
 
 
 def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """Return a problem unless all calls drop different entries, and not always the same number.
+    """Return a problem if calls drop the same entries or always the same number, else None.
 
     `calls` contains one bool tensor of the same shape for each call. Needs six calls that drop
     between a fifth and four fifths of 400 entries.
@@ -311,7 +311,7 @@ def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5)
 def _changed_problem(
     weights: torch.Tensor, before: torch.Tensor, dropped: torch.Tensor, p: float, error: float
 ) -> str | None:
-    """Return None if every weight is 0 or divided by 1 - p, otherwise how the weights changed."""
+    """Return None if every weight is 0 or divided by 1 - p, otherwise a text about the change."""
 
     def near(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
         # False if one of them is nan; the second term is the default tolerance

@@ -164,7 +164,7 @@ class ChangedEntries:
 
 
 def _is_inside(change: Change, first: Change) -> bool:
-    """Returns whether a change alters what a first change has added to the solution."""
+    """Returns whether a change alters code that a first change has added to the solution."""
     return any(
         place[: len(at)] == at
         and ast.dump(node_at(change.definition, place)) not in ast.dump(first.definition)

@@ -204,7 +204,7 @@ class Search:
     # methods that find rows that explain all of an answer
 
     def entries(self) -> list[Row]:
-        """Returns the entries with equal answers; otherwise those equal up to randomness."""
+        """Returns entries with equal answers or, if there are none, those equal up to chance."""
         rows = np.flatnonzero(self._entries).tolist()
         by_chance = sorted({row for row, _ in self.table.samples})
         found = [row for row in rows if self._equal[row].all()] or [
@@ -236,7 +236,7 @@ class Search:
         return [*first.values()]
 
     def _tells(self, row: Row) -> bool:
-        """Returns whether a row can be the cause: if all is nan, its words must speak of nan."""
+        """Returns whether a row may be reported: if all is nan, its words must mention nan."""
         return not self._is_nan or "nan" in row.words
 
     def _is_carried(self, row: int) -> bool:

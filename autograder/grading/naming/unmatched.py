@@ -62,7 +62,7 @@ BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns rows about parameters, the type of results, right calls, and errors."""
+    """Returns the first row that applies: on parameters, errors, results, chance, or calls."""
     return (
         of_parameters(known, question, answers)
         or of_causes(known, question, answers)

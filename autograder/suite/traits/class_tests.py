@@ -155,8 +155,8 @@ def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, li
         calls = chosen.varied(letters, built_with)[index :: len(builds)]
         # with one token, no head has anything to choose from
         plan.append((built_with, [*calls, chosen.extreme(built_with, {}, _FEW)]))
-    # plain loops are fast enough for the longest call if all sizes that they run over are 1; the
-    # others keep theirs, because a norm of one entry has lost it
+    # plain loops are fast enough for the longest call if all sizes that they run over are 1; other
+    # sizes do not change, because a norm of a single entry does not depend on the entry
     small = usual.but({x: 1 for x in fixed if x in traits.looped()})
     longest = chosen.varied(letters, small, ONE_LARGE)[: len(letters) or 1]
     plan += [(sizes, [sizes]) for sizes in chosen.heads_after_blocks(small)]
@@ -359,7 +359,7 @@ _TRAIN = (
 def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer, slight: ExpectLayer) -> None:
     """Check that two layers, the second with a small rate, drop in train mode only.
 
-    The calls of the first layer have any size.
+    The first layer is called with several sizes.
     """
     sizes = traits.usual(rate=RATE)
     first = arguments(expect, traits, sizes)

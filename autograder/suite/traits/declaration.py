@@ -162,7 +162,7 @@ class Traits:
         return Sizes({**self.sizes, **known}, leading, rate)
 
     def alone(self) -> Sizes:
-        """Return one sample, head or group, and a rate of dropout at which all numbers are 0.
+        """Return sizes for one sample, head or group, and a rate of dropout that drops everything.
 
         If all arguments are numbers, there is also only one token.
         """
@@ -171,9 +171,10 @@ class Traits:
         return self.usual(rate=1.0).but(counts, (1,) if self.has_leading else ())
 
     def exchanged(self) -> list[Sizes]:
-        """Exchange the last letter's size with each other's, so that their product is the same.
+        """Return sizes in which the last letter's size is exchanged with that of another letter.
 
-        An answer may keep a table for each number of columns, which is a product of two sizes.
+        The product of the two sizes stays the same: an answer may wrongly keep a table for each
+        number of columns, which is such a product.
         """
         usual = self.usual()
         *others, last = self.call_letters() or [""]

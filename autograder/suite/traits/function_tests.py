@@ -172,7 +172,7 @@ def _any_numbers(
     ]
 
 
-#: sets some numbers to zero, by the kind of numbers; each row of weights keeps its first one
+#: sets some numbers to zero, by the kind of numbers; each row of weights keeps its first number
 _ZEROS: Mapping[Values, Layout] = {normal: with_zeros, positive: with_zeros, rows: with_unused}
 
 
@@ -246,7 +246,7 @@ def _made(
 
 
 def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:
-    """Make the last tensor large, if its factor says so, with two slices that nearly cancel.
+    """Make the last tensor large, with two slices that nearly cancel, if its factor is above 1.
 
     The other arguments weight both slices alike, so float32 loses digits of each sum, whatever is
     drawn and in whatever order a processor adds.
@@ -345,7 +345,7 @@ _WAYS = (
 def _frozen_in_turn(
     expect: Expect, traits: Traits, asked: CallSizes
 ) -> Iterator[tuple[list[Any], list[int]]]:
-    """Yield arguments in which one size after another is 1, and which of them need no gradient.
+    """Yield arguments in which one size after another is 1, and the places that need no gradient.
 
     One argument at a time needs no gradient, and if there are many, also the first half of them. A
     single argument always needs a gradient.

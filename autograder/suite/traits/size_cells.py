@@ -308,7 +308,7 @@ class CallSizes:
         return [many, self.many(_PAIRS)] if is_alone else [many]
 
     def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
-        """Return sizes of 1 for the letters that are 1 in none of the calls `asked`, or None."""
+        """Return least sizes for the letters that are larger in every call of `asked`, or None."""
         least = self._least(self._letters)
         unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
         return self._traits.usual((1,)).but(unseen) if unseen else None
@@ -374,11 +374,11 @@ class LeadingDimensions:
 
     @property
     def are_lengths(self) -> bool:
-        """True if one dimension follows, so that the last leading dimension counts tokens."""
+        """True if only one dimension follows; the last leading dimension then counts tokens."""
         return self._is_batched and min(self._following) == 1
 
     def tried(self, length: int) -> tuple[tuple[int, ...], ...]:
-        """Return all dimensions that are tried in turn; `length` is a large number of tokens."""
+        """Return all leading dimensions to try in turn; `length` is a large number of tokens."""
         last = (length,) if self.are_lengths else (2,)
         return (*_TRIED, last) if self._is_batched else ((),)
 
@@ -396,5 +396,5 @@ class LeadingDimensions:
         return (1,) * (len(self.five()) - 1)
 
     def few(self, turn: int) -> tuple[int, ...]:
-        """Return leading dimensions of few samples: for five dimensions, for four, or none."""
+        """Return leading dimensions with at most two samples; their number depends on `turn`."""
         return ((2, *(1 for _ in self.five()[1:])), (*self.four()[2:], 1, 2), ())[turn % 3]

@@ -28,7 +28,7 @@ from .declaration import (
 )
 from .function_tests import FUNCTION_TESTS
 
-#: words for students about what grading tries
+#: words for students about the properties that grading tests
 _FOR_STUDENTS: Mapping[str, str] = {
     SIZE: "other sizes",
     LAYOUT: "other memory orders",
@@ -54,7 +54,10 @@ _LIKELY = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A general rule: the trait whose test applies it, and why it can't apply to a question."""
+    """A general rule, and the trait whose test applies it.
+
+    `why_not` returns the reason why the rule can't apply to a question, or "".
+    """
 
     name: str
     trait: str
@@ -129,7 +132,7 @@ class Row:
 
     @property
     def for_students(self) -> str:
-        """The traits that grading tries, in words for a student, or "" if none is shown."""
+        """The traits that grading tests, in words for a student, or "" if none is shown."""
         return ", ".join(
             words
             for trait, words in _FOR_STUDENTS.items()

@@ -100,7 +100,7 @@ def is_left_out(member: Member) -> bool:
 def _changes(
     definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
 ) -> Iterator[tuple[list[ast.AST], Parts, str, int]]:
-    """Yields the changes of one node, or of the same node in steps that differ only in names."""
+    """Yields changes of one node, and of a node in all steps that differ only in names."""
     seen: set[tuple[object, str]] = set()
     stored, last = _first_stored(definition), _last_returns(definition)
     nodes = [
@@ -132,13 +132,13 @@ def _first_stored(definition: ast.AST) -> Mapping[str, int]:
 
 
 def _last_returns(definition: ast.AST) -> frozenset[int]:
-    """Returns the ids of the last `return` of each function, which another family leaves out."""
+    """Returns the ids of each function's last `return`; a separate family leaves these out."""
     functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
     return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 
 
 def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int]) -> bool:
-    """Returns whether a name replaces another one at a place where it has no value yet."""
+    """Returns whether a name is replaced with a name that has no value yet at that place."""
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
         return stored.get(other.id, 0) >= node.lineno
     return False

@@ -91,7 +91,7 @@ def _value_of(node: ast.AST) -> object:
 
 
 def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields other values instead of minus infinity: infinity, 0 and -1e4."""
+    """Yields infinity, 0 and -1e4 instead of a negated value such as minus infinity."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not _value_of(node):
         yield from (node.operand, ast.Constant(0.0), ast.Constant(-1e4))
 

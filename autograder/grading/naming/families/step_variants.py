@@ -104,7 +104,7 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
 
 
 def _later_first(scope: Scope) -> tuple[str, ...]:
-    """Returns the first two names, then the others, the last one first, as it is likelier."""
+    """Returns the first two names, then the others in reverse: later ones are likelier."""
     return (*scope.names[:2], *scope.names[:1:-1])
 
 
