@@ -94,8 +94,8 @@ class ChangedEntries:
         Lines of a class outside of its methods stay, because they run when the module is loaded.
         """
         own, whole, (place, _) = self._definitions(base), _changed(member), member.change.parts[0]
-        part = node_at(member.change.definition, place[:2])
-        if isinstance(member.change.definition, ast.ClassDef) and isinstance(part, ast.Assign):
+        is_class = isinstance(member.change.definition, ast.ClassDef)
+        if is_class and isinstance(node_at(member.change.definition, place[:2]), ast.Assign):
             return []
         if member.key == FUNCTION and base.is_entry:
             called = ast.unparse(node_at(member.change.definition, place)).rpartition(".")[2]

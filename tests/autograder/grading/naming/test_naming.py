@@ -539,7 +539,7 @@ _OTHER_SUMS = {
     "both_sides_of_a_product_are_multiplied_and_rows_added_up": (
         *("mixed", lambda w, v: (w * v).sum(-1)),
     ),
-    "a_norm_is_applied_that_is_one_too_many": (
+    "a_norm_is_applied_to_an_argument": (
         *("mixed", lambda w, v: w @ torch.nn.functional.layer_norm(v, v.shape[-1:])),
     ),
     "the_first_or_last_row_or_column_is_0_or_false": (
@@ -923,6 +923,17 @@ def test_a_value_of_a_class_is_not_changed() -> None:
     entries = ChangedEntries("attend", {"e": text}, (), cast(Any, None), lambda *given: None)
     texts = [ast.unparse(own[0]) for _, made in entries.second(Row("e", "")) for own in made()]
     assert texts and all("kept = None\n" in own for own in texts)
+
+
+def test_the_default_of_an_argument_may_be_changed() -> None:
+    text = """def scaled(x, by=8):
+    return x / by
+"""
+    entries = ChangedEntries("scaled", {"e": text}, (), cast(Any, None), lambda *given: None)
+    number = Row("a_number_or_a_switch_is_another_than_the_one_asked_for", "", member=0)
+    rows = [Row.of_member(m, 0) for _, m in entries._changes(Row("e", "")) if m.key == number.name]
+    texts = [ast.unparse(own[0]) for row in rows for own in entries.changed(Row("e", ""), row)]
+    assert any("by=9" in own for own in texts)
 
 
 def test_a_second_mistake_is_no_change_of_the_first(tmp_path: Path) -> None:
