@@ -38,5 +38,5 @@ OF_TURNED = {
 
 #: families that may apply to any step; a step's other families have priority over these, and
 #: earlier ones over later ones
-_ANY_STEP = [key for _, key in STEPS["wrapped"] + STEPS["returned"]]
+_ANY_STEP = [key for table in ("wrapped", "returned", "of_arguments") for _, key in STEPS[table]]
 ANY_STEP = tuple(dict.fromkeys(key for key in _ANY_STEP if key not in (CUT, SINGLE)))

@@ -58,7 +58,7 @@ _TOLD = (
     "the border of a mask is one diagonal too far to the lower left",
     "a difference is taken instead of a sum",
     "rows and columns of one tensor are swapped (in the result)",
-    "vectors are normalized to length one (in `x`)",
+    "the vectors of an argument are normalized to length one before the first step (in `x`)",
 )
 
 
