@@ -584,6 +584,15 @@ def both_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
+    confuses="once with twice: weights and values are dropped",
+    hint="Count the random decisions for one context vector.",
+)
+def weights_and_values_dropped(weights, values, p, training=True):
+    return F.dropout(weights, p, training) @ F.dropout(values, p, training)
+
+
+@misconception(
+    "dropout_attention_weights",
     confuses="dropping with dropping and scaling: the kept entries are not made larger",
     hint="Over many calls, what happens to the mean?",
 )

@@ -918,6 +918,18 @@ class second_residual_from_the_attention(_Parts):
 
 @misconception(
     "EncoderBlock",
+    confuses="a sum with the same sum after a norm: the second residual starts at the first sum, "
+    "before norm1",
+    hint="What went into the feed-forward network? That is what its output is added to.",
+)
+class second_residual_from_the_first_sum(_Parts):
+    def forward(self, x):
+        total = x + self.attention(x)
+        return self.norm2(total + self.feed_forward(self.norm1(total)))
+
+
+@misconception(
+    "EncoderBlock",
     confuses="the second residual with a third one from the beginning: the block's input is added "
     "to the second sum as well",
     hint="How many terms does the sum before norm2 have in the question, and in your code?",
