@@ -97,7 +97,7 @@ def wrong_value(
 
 
 def _step(got: Any, expected: Any) -> str:
-    """Return the next step if the numbers are not the problem."""
+    """Return the next step if something other than the numbers is wrong, otherwise ""."""
     if got is None:
         return f"{NEXT_STEP}{_NO_RETURN}"
     if not isinstance(expected, torch.Tensor):
@@ -169,8 +169,9 @@ def report_assertion(
 ) -> WrongAnswer:
     """Return the failure for an assertion about an answer; `likely` is the test's own explanation.
 
-    If an expected error is missing, the explanation is shown as the likely cause. Otherwise it is
-    shown as something to remember, or as a question, because a wrong value can have many causes.
+    For a property, the explanation is shown as something to remember or, if it is a question, as
+    the next step, because a wrong value can have many causes. For an error and for weights, it is
+    shown as the likely cause.
     """
     kind = LIKELY
     if about is ExpectationKind.PROPERTY:

@@ -31,7 +31,6 @@ class Row:
 
 
 def row(says: str, shows: str, to_do: str, written: str = "", is_cause: bool = False) -> Row:
-    """Make a row of a table."""
     line = re.compile(written) if written else None
     return Row(re.compile(says, re.DOTALL), shows, to_do, line, is_cause)
 

@@ -194,7 +194,7 @@ def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
 
 
 def draw_excuse(axes: Axes, text: str, width: float) -> None:
-    """Draw a panel with the reason why there is nothing to draw."""
+    """Draw a panel with `text`, the reason why there is no matrix to draw."""
     for side in axes.spines.values():
         side.set_linestyle((0, (3, 3)))
     axes.set_xticks([])

@@ -81,8 +81,8 @@ class Diagnosis:
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
         """Returns the result with the answer's behavior, and with its mistake's name if one fits.
 
-        `text` is the answer's module. A mistake is named only if the module contains the code that
-        its name refers to.
+        `text` is the answer's module. An entry of the catalog is reported only if the module
+        contains a name that the entry's description quotes.
         """
         if result.verdict not in _DIAGNOSED:
             return result

@@ -91,7 +91,6 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def probe(self, question: str) -> Probe:
-        """Returns the probe for a question."""
         return Probe(self._runner, self._exercise.hidden_suite, question, self.seed)
 
     @cache  # noqa: B019
@@ -172,7 +171,7 @@ class KnownMistakes:
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_member(self, question: str, number: int, test: str) -> AnswerRecord | None:
-        """Returns the answers of a member in a test, or None if it can't be executed."""
+        """Returns the answers of a family's member in a test, or None if it can't be executed."""
         return self.answered(question, self.members(question)[number].change.answer, test)
 
     @lru_cache(maxsize=4096)  # noqa: B019

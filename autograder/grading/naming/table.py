@@ -299,7 +299,6 @@ class TableMaker:
         samples: Mapping[str, Samples],
         words: Mapping[str, str],
     ) -> None:
-        """Adds an entry with all its answers."""
         self._samples |= {(len(self._rows), test): found for test, found in samples.items()}
         self._words |= {(len(self._rows), test): text for test, text in words.items()}
         self._rows.append(row)
@@ -323,7 +322,6 @@ class TableMaker:
             self._cells.append(cells)
 
     def table(self) -> Table:
-        """Returns the table of all rows."""
         right = tuple(self._numbered(self.right))
         return Table(
             tuple(self._rows),

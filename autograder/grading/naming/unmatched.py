@@ -82,7 +82,7 @@ def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) ->
 def of_causes(
     known: KnownMistakes, question: str, answers: ProbeReplies, beside: bool = False
 ) -> list[Row]:
-    """Returns a row about the cause of the errors, if all their lines and texts point to it.
+    """Returns a row about the cause of the errors, if all known causes are the same.
 
     If values are wrong as well, the errors may be a consequence of a different mistake; with
     `beside`, there may be as many wrong values as errors.
@@ -152,7 +152,6 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
 
 
 def _of_family(key: str) -> Row:
-    """Returns a row with the name and the words of a family."""
     return Row.shown(id_of(key), words_of(key), lead_of(key))
 
 

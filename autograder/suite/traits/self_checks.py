@@ -55,7 +55,7 @@ _Ask = Callable[[Sequence[Any]], Any]
 def check_by_itself(expect: Expect, traits: Traits, *, moves: bool = True) -> None:
     """Run all checks of a question that need no solution.
 
-    With `moves`, a class is also moved to a different device, if its question promises this.
+    With `moves`, a class is also moved to a different device; some questions do not promise this.
     """
     if traits.build is None:
         _check_function(expect, traits)

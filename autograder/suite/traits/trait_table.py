@@ -146,7 +146,7 @@ class Row:
 
 
 def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """Return the rows of a suite's questions that declare traits, and the problems in them.
+    """Return a row for each question of a suite, and the problems in these rows.
 
     A question may have several declarations. Raises any error that the suite's file raises.
     """

@@ -170,7 +170,6 @@ class _Replaced(ast.NodeTransformer):
 
 
 def node_at(tree: ast.AST, place: Place) -> ast.AST:
-    """Returns the node at a place."""
     found: Any = tree
     for step in place:
         found = found[step] if isinstance(step, int) else getattr(found, step)

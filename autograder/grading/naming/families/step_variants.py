@@ -86,7 +86,6 @@ def _of_value(value: ast.expr) -> Iterator[Text]:
 
 
 def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
-    """Yields changes of a returned value."""
     yield from _of_value(value)
     if isinstance(value, ast.Tuple):
         items = [ast.unparse(item) for item in value.elts]
