@@ -45,7 +45,7 @@ class Level:
 
     tier: Tier
     launch: Callable[[WorkerEnvironment], Launch]
-    #: whether each worker gets its own pid, mount and network namespaces
+    #: whether each worker gets its own user, pid, mount and ipc namespaces
     own_namespaces: bool
     remedy: str
 

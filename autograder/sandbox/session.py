@@ -105,7 +105,7 @@ class Session:
         if not self.alive:
             raise AnswerCrashed("the process of the submission has ended")
         self._wait_until_confined()
-        self._frame = secrets.randbits(32)  # a reply written in advance can't contain this
+        self._frame = secrets.randbits(32)  # a reply written in advance can't have it
         self.interrupted = False
         clock = Clock(budget, self._pid)
         try:
@@ -151,7 +151,7 @@ class Session:
             message, descriptors, _, _ = socket.recv_fds(self._status, 4096, 1)
         except OSError as error:
             raise SandboxError(f"no worker was forked: {error}") from error
-        if message[:1] == b"[":  # it ended before it sent anything
+        if message[:1] == b"[":  # the worker ended before it sent anything
             raise SandboxKilled(f"a worker could not be confined: {_KILLED}")
         if message[:1] != b"P" or not descriptors:
             reason = message[1:].decode(errors="replace")

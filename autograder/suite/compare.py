@@ -31,7 +31,7 @@ _SHOWN = 8
 EXACT = Tolerance(atol=0.0, rtol=0.0)
 #: for numbers that a document prints with 4 decimals, computed from literal inputs
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
-#: for such numbers that are computed from other printed numbers
+#: for numbers that are computed from such printed numbers
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
 
 

@@ -67,8 +67,8 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
 
     def __init__(self, attributes: dict[int, tuple[torch.Tensor, str]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own __init__
-        #: attributes and tensors that were made from them; all are kept alive, so that no id is
-        #: used again
+        #: plain attributes, and tensors made from them, with the attribute's name, by id; the
+        #: tensors are kept alive, so that no id is used again
         self._attributes = attributes
 
     def __torch_dispatch__(

@@ -144,7 +144,7 @@ class ChangedEntries:
             return [whole] if whole else []
         _, others = self._others
         found = [self._of_entry(base.name)]
-        for own in found:  # the list grows while it is read
+        for own in found:  # the loop itself extends the list
             names = [part.id for part in ast.walk(own) if isinstance(part, ast.Name)]
             used = [others[name] for name in dict.fromkeys(names) if name in others]
             found += [definition for definition in used if definition not in found]

@@ -167,7 +167,7 @@ class Diagnosis:
         # a tensor that is not a parameter has no gradient either
         if any(row.name == CUT for row in members):
             members = parameters or members
-        if entries or name_and_hint((), members)[0]:  # all that fit give the same name
+        if entries or name_and_hint((), members)[0]:  # all members have one name
             return SearchResult((), members)
         causes = of_causes(known, question, asked)
         ask, changed = partial(known.of_pair, question), known.changed_entries(question)

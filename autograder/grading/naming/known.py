@@ -45,7 +45,8 @@ _ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n'
 #: the number of digits of a digest in a table's key
 _DIGITS = 32
 
-#: how many of the tests that an entry fails by chance are sampled: those with the fewest requests
+#: an entry's answers are sampled in this many of the tests that it fails by chance: those with the
+#: fewest requests
 _SAMPLED = 2
 #: the most members of families in a table; more would take minutes and rarely name anything
 _MOST_MEMBERS = 450

@@ -28,8 +28,8 @@ _LIKELY = 4
 #: the note on a mistake that does not explain every value
 NOTE = " There may be another mistake as well."
 
-#: how many wrong values a mistake must explain for each value that it contradicts, and how many for
-#: each value that it does not explain if nothing else is wrong
+#: how many wrong values a mistake must explain for each value that it contradicts; and how many for
+#: each value that it contradicts or leaves open, to be the only mistake
 _MORE, _NEARLY_ALL = 2, 5
 #: the weight of contradicting a right answer, which is large because the mistake would show there
 _RIGHT = 1000

@@ -39,7 +39,7 @@ _WEIGHTS = "weights"
 #: figures are rounded to this fraction of their bounds, and shares to this fraction of themselves;
 #: more digits would only make the file larger
 _OF_BOUND, _OF_SHARE = 1 / 16, 1e-5
-#: the fraction of a sum that is lost in float32, and the most numbers for forms
+#: the fraction of a sum that float32 loses, and the number of values that represent forms
 _OF_SUM, _FORMS = 1e-6, 1 << 20
 
 

@@ -279,7 +279,7 @@ def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord])
     if len(calls) < _ENOUGH:
         return "", ""
     found = {_difference(_kind(own), _kind(asked)) for own, asked in calls}
-    if {name for name, _ in found} == {SEVERAL, CONTAINER}:  # as many as there are heads
+    if {name for name, _ in found} == {SEVERAL, CONTAINER}:  # one tensor per head
         return SEVERAL, "a list or a tuple of tensors is returned where one tensor is required"
     return found.pop() if len(found) == 1 else ("", "")
 

@@ -168,7 +168,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     # if nothing else may change from call to call, use leading dimensions, which may change
     sizes = traits.usual(() if traits.call_letters() else (2, 1))
     layer = built(expect, traits, sizes)
-    # build it before the calls that drop nothing: each layer must keep its own rate
+    # build these layers before the calls that drop nothing: each layer must keep its own rate
     rates = (RATE, float(expect.draw.uniform(low=_LEAST_RATE, high=_SLIGHT_RATE)))
     dropping = [built(expect, traits, traits.usual(rate=p)) for p in rates if traits.has_rate]
     restored = layer.restored(likely=_RESTORED)
@@ -196,7 +196,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     # gradients are off in every call in eval mode
     deep = sizes.but({}, CallSizes(traits, expect.draw).leads.other_five())
     layer.same(*arguments(expect, traits, deep, layout=heads), likely=_MODES, no_grad=True)
-    # weights may change while the mode stays: `train(...)` must not be needed to notice it
+    # weights may change without a change of mode: `train(...)` must not be needed to notice it
     for way in (COPY, DATA, STATE, REPLACE):
         refill(expect, traits, layer, way)
         likely = _WEIGHTS if way == COPY else _OTHER_WEIGHTS
@@ -209,7 +209,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     layer.eval().gradients(
         *args, likely=_DATA, options=GradientOptions(frozen=tuple(range(len(args))))
     )
-    # its first calls, which must not create a parameter
+    # these are the layer's first calls, which must not create a parameter
     restored.eval().steps(Step(tuple(first)), likely=_RESTORED)
     restored.train().steps(Step(tuple(first)), likely=_RESTORED)
     restored.gradients(
@@ -301,7 +301,7 @@ def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely:
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     asked = CallSizes(traits, expect.draw)
     sizes = traits.with_exact_root(asked.middling(WITH_GRADIENTS))
-    # float64 first: float32 would lose digits of a table that is a buffer, for good
+    # use float64 first, because moving to float32 removes digits of a buffer for good
     layer = built(expect, traits, sizes).move(dtype=torch.float64).eval()
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))
     long, many = asked.all_large(one), asked.many_of(sizes)
@@ -343,7 +343,7 @@ LAYER_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {
 
 #: a rate of dropout at which a call in train mode can't be mistaken for one in eval mode
 RATE = 0.5
-#: a range of rates so small that few drop anything in a small call, but all enlarge the rest
+#: a range of rates so small that a small call often drops nothing, but enlarges the other entries
 _LEAST_RATE, _SLIGHT_RATE = 0.001, 0.01
 _SLIGHT = (
     "the rate of dropout may be as small as 0.001: every rate above 0 drops some entries in train "

@@ -196,7 +196,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         ]
         # an answer may wrongly keep a result, an argument or its numbers from the last call
         steps = (made[1], made[0], made[0], made[2], made[0])
-        # or a result that it finds again by one sample, or by a product of sizes
+        # or a result that it keeps for a single sample only, or finds by a product of sizes
         alone, *exchanged = [
             Step(tuple(arguments(expect, given, sizes, torch.float64)))
             for sizes in (given.alone(), *given.exchanged())
@@ -324,7 +324,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         for sizes in many:
             check(arguments(expect, given, sizes, torch.float64, both(rising, expanded)))
         check(arguments(expect, given, long, torch.float64, both(falling, sliced)))
-    # the calls above with a size of 1 leave out one gradient; ask for all of them here
+    # one argument is frozen in the calls above with a size of 1; compare all gradients here
     ones = asked.least_unseen((usual, middle, *many, long))
     if ones is not None:
         check(arguments(expect, traits, ones, torch.float64))

@@ -18,12 +18,13 @@ from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
 from .words import SMALL_CHANGES
 
-#: the first ranks of changes of any step, and of small changes; 0 is for known steps
+#: the lowest rank of changes that apply to any step, and that of small changes; changes of known
+#: steps have rank 0
 _ANY_STEP, _SMALL = 1, 200
 #: small changes that parallel steps may share
 _OF_GROUPS = ("call removed", "operand left out", "argument removed")
 _DEFINES = ast.FunctionDef | ast.ClassDef
-#: the ranks of small changes, by their words
+#: the ranks of small changes, by the key of their family
 _RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(SMALL_CHANGES.values()), _SMALL)}
 _OF_ANY_STEP = {words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)}
 

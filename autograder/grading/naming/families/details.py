@@ -191,7 +191,7 @@ def _is_number(node: ast.AST) -> bool:
     return isinstance(inner, ast.Constant) and type(inner.value) is int
 
 
-#: the functions that describe a change of one node, by the words of its family
+#: the functions that describe a change of one node, by the key of its family
 _DETAILS: Mapping[str, Callable[[DefinitionNames, ast.AST, ast.AST | None], str]] = {
     ids.ANOTHER: _takes_the_place,
     ids.LEFT_OUT: _left_out,
