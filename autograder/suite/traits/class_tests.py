@@ -193,9 +193,9 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         layer.steps(small_step, small_step, falling_step, likely=_HELD)
     for mode in (False, True):
         layer.train(mode).same(*inputs(), likely=_MODES)
-    # gradients are off in every call in eval mode
     deep = sizes.but({}, CallSizes(traits, expect.draw).leads.other_five())
-    layer.same(*arguments(expect, traits, deep, layout=heads), likely=_MODES, no_grad=True)
+    args = arguments(expect, traits.each_way()[0], deep, layout=heads)
+    layer.same(*args, likely=_MODES, no_grad=True)
     # weights may change without a change of mode: `train(...)` must not be needed to notice it
     for way in (COPY, DATA, STATE, REPLACE):
         refill(expect, traits, layer, way)
