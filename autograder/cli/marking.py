@@ -119,7 +119,9 @@ def _print_bank(found: list[operations.BankUse]) -> None:
     if found:
         console.print(table)
     else:
-        console.print('the bank is empty: autograder comments CLASS NAME "TEXT" adds a comment')
+        console.print(
+            'the comment bank is empty: autograder comments CLASS NAME "TEXT" adds a comment'
+        )
 
 
 @command()

@@ -87,7 +87,7 @@ def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
     """Returns an UNREADABLE exercise for a file that takes too much time or memory to be read."""
     files = (f"{exercise.name}.py", f"{exercise.name}.ipynb")
     file = next((name for name in files if is_regular(folder / name)), None)
-    note = f"{file}: takes too much time or memory to be read; {_CLEAR}"
+    note = f"{file} takes too much time or memory to be read; {_CLEAR}"
     return SubmittedExercise(exercise.name, ExerciseStatus.UNREADABLE, file, notes=(note,))
 
 
@@ -118,10 +118,10 @@ def _read(
     try:
         return read(path, exercise)
     except MemoryError:
-        note = f"{path.name}: takes too much memory to be read; {_CLEAR}"
+        note = f"{path.name} takes too much memory to be read; {_CLEAR}"
         return SubmittedExercise(exercise.name, ExerciseStatus.UNREADABLE, path.name, notes=(note,))
     except SubmissionError as error:
-        note = f"{path.name}: {error}"
+        note = f"{path.name} {error}"
         return SubmittedExercise(exercise.name, ExerciseStatus.UNREADABLE, path.name, notes=(note,))
 
 

@@ -116,7 +116,7 @@ def test_unjudged_questions_have_a_next_step_in_both_forms(
 ) -> None:
     statuses = (ExerciseStatus.UNREADABLE, ExerciseStatus.GRADED)
     result = make_result(scores=(0, 0, 2), files=("masking.py", "dropout.ipynb"), statuses=statuses)
-    note = "masking.py: is not valid Python: SyntaxError in line 7"
+    note = "masking.py is not valid Python: SyntaxError in line 7"
     first, *others = result.exercises
     result = replace(result, exercises=(replace(first, notes=(note,)), *others))
     (path,) = write_feedback(course, class_folder, [result])
