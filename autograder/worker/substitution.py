@@ -24,8 +24,8 @@ Exchange = Callable[[tuple[Any, ...]], Any]
 def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
     """Returns a differentiable substitute for the student's `own` function of that name.
 
-    If there is no `own` function, such as after a broken cell, arguments are sent in the given
-    order.
+    If there is no `own` function, for example because its cell failed, arguments are sent in the
+    given order.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:

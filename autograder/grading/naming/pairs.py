@@ -1,11 +1,11 @@
 """Finds two mistakes that together explain an answer: members of families, or catalog entries.
 
-Where one of two mistakes has no effect, the pair answers like the other mistake, except in a few
-calls. So a pair is likely if the answer equals that of each mistake where the other mistake is
+If one of two mistakes has no effect on a call, the pair usually answers this call like the other
+mistake. So a pair is likely if the answer equals that of each mistake wherever the other mistake is
 right: in some calls, or in some numbers of a result. Two members are combined and executed; the
-likeliest entry is executed with changes of families. If nothing indicates which mistakes were
-made, the search looks for pairs of known mistakes and frequent changes with the same result in
-one call; a table contains the results of these pairs.
+likeliest entry is executed with changes of families. If nothing indicates which mistakes were made,
+the search looks for pairs of known mistakes and frequent changes with the same result in one call;
+a table contains the results of these pairs.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Row:
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
     """Returns a name and a hint for rows that all fit: entries first, then the lowest rank.
 
-    Of members that answer alike, those of the most frequent family count: the others are rarer
+    Of members with equal answers, those of the most frequent family count: the others are rarer
     ways to the same behavior. The name or the hint is empty if the rows still disagree about it.
     """
     rank = min((row.rank for row in members), default=0)

@@ -217,7 +217,8 @@ class Search:
     def members(self) -> list[Row]:
         """Returns the members of lowest rank that have equal answers and share a wrong value.
 
-        Of one family, the first member with a detail is enough, because all answer alike.
+        One member of each family is enough, the first one with a detail, because the others of this
+        family have equal answers.
         """
         found: list[Row] = []
         rows = np.flatnonzero(~self._entries).tolist()
