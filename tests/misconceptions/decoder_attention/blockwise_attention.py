@@ -231,7 +231,7 @@ def share_without_the_last_axis(output_a, lse_a, output_b, lse_b):
 @misconception(
     "merge_blocks",
     confuses="a factor per query with one per column: the factors of the outputs lack the last "
-    "axis, the sum of the factors has it",
+    "axis, which the sum of the factors has",
     hint="A factor is (..., T), an output (..., T, d). Which axis must be added, and where?",
 )
 def factors_without_the_last_axis(output_a, lse_a, output_b, lse_b):
