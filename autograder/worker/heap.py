@@ -42,7 +42,7 @@ def use_huge_pages() -> None:
 
 
 def whole_huge_pages(addresses: str) -> tuple[int, int]:
-    """Returns where huge pages start and end in a mapping such as `7f0000000000-7f0000400000`."""
+    """Returns the start and the end of the huge pages in a mapping such as `7f000000-7f400000`."""
     start, end = (int(address, 16) for address in addresses.split("-"))
     return -(-start // HUGE_PAGE) * HUGE_PAGE, end // HUGE_PAGE * HUGE_PAGE
 
