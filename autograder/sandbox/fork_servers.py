@@ -63,6 +63,6 @@ class ForkServers(ForkServer):
         return self._own.open(limits, questions, batches)
 
     def close(self) -> None:
-        """Ends all servers but the first one, which ends with its own context."""
+        """Closes all servers except the first one, which its own context manager closes."""
         for server in self._servers[1:]:
             server.close()

@@ -138,7 +138,7 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def scale_of(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
-    """Return one color scale for all matrices: white to blue, or blue to red around zero."""
+    """Return a color scale for all matrices: white to blue, or blue to red if any is negative."""
     numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     if low >= 0.0:

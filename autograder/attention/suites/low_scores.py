@@ -111,7 +111,7 @@ def rows_far_apart(
 
 
 def far_scoring(draw: Draw) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
-    """Return a function that draws weights with which `far_tokens` give `rows_far_apart`.
+    """Return a function that draws weights; with `far_tokens`, scores are as in `rows_far_apart`.
 
     The layer has heads of size 1; matrices have shape (d_out, d_in). Queries are the first entries
     of the tokens, and keys are the second ones.

@@ -237,7 +237,10 @@ class Search:
         return [*first.values()]
 
     def _tells(self, row: Row) -> bool:
-        """Returns whether a row may be reported: if all is nan, its words must mention nan."""
+        """Returns whether a row may be reported.
+
+        If all wrong values are nan, the row's words must mention nan.
+        """
         return not self._is_nan or "nan" in row.words
 
     def _is_carried(self, row: int) -> bool:
