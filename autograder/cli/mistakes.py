@@ -146,7 +146,10 @@ def add(
 
 def _is_approved(code: str, as_json: bool) -> bool:
     if as_json:
-        raise UserError("read the code, which autograder mistakes shows, and use --yes")
+        raise UserError(
+            "with --json, the code can't be confirmed here: read it with `autograder mistakes`, "
+            "then add --yes"
+        )
     _say("this code becomes content of the course, which its tests and tools execute:", "bold")
     for line in code.rstrip("\n").split("\n"):
         _print_whole(f"    {line}")

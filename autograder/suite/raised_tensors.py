@@ -158,9 +158,9 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"item\(\) cannot be called on meta|Cannot copy out of meta|meta device type tensor",
         "numbers leave the device that they are on",
-        "numbers are copied to a different device here, or become plain numbers, for example by "
-        "`.item()`, `.tolist()`, or `x[...] = ...` for a tensor on a different device: compute "
-        "with tensors, on the device of the input",
+        "values are copied to a different device here (for example by `x[...] = ...`), or become "
+        "plain Python numbers (by `.item()` or `.tolist()`): compute with tensors, on the device "
+        "of the input",
     ),
     row(
         rf"`self\.(?P<name>\w+)` {PLAIN_ATTRIBUTE}",

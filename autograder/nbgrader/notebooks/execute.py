@@ -46,8 +46,8 @@ class SandboxedExecute(ExecuteBehindWall):
 
     packages = List(
         Unicode(),
-        help="Distributions (names as for pip) that notebooks may import besides those that the "
-        "assignment's source notebooks import.",
+        help="Packages, by their names on PyPI, that notebooks may use in addition to those that "
+        "the assignment's source notebooks import.",
     ).tag(config=True)
     memory_megabytes = Integer(
         2048, help="The memory that a notebook may use in addition to Python and its packages."

@@ -255,7 +255,7 @@ def first_log_sum_exp_returned(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="shares with constants: no gradient flows into the log-sum-exps through them",
+    confuses="shares with constants: no gradient flows through the shares into the log-sum-exps",
     hint="The output depends on both log-sum-exps, and these depend on queries and keys. Where "
     "does your code cut the gradient?",
 )
@@ -806,8 +806,8 @@ def built_on_the_first_log_sum_exp(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the larger log-sum-exp with the smaller one: the smaller one is subtracted before "
-    "the exponentials",
+    confuses="the larger log-sum-exp with the smaller one: the smaller of the two log-sum-exps is "
+    "subtracted before the exponentials are taken",
     hint="What is minus infinity minus minus infinity? Which of the two may be subtracted so that "
     "no exponent is above 0?",
 )
@@ -923,7 +923,7 @@ def outputs_averaged_unless_empty(output_a, lse_a, output_b, lse_b):
 @misconception(
     "merge_blocks",
     confuses="shares with log-sum-exps: if both blocks have keys, the outputs are weighted by "
-    "lse_a / (lse_a + lse_b) and the rest",
+    "lse_a / (lse_a + lse_b) and one minus this share",
     hint="Two blocks with the log-sum-exps 1 and -1: what are their shares?",
 )
 def logarithms_as_shares_unless_empty(output_a, lse_a, output_b, lse_b):

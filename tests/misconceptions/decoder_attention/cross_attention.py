@@ -1050,7 +1050,7 @@ class values_of_the_first_sample(_Cross):
 @misconception(
     "masked_attention",
     confuses="a mask that is broadcast with one that lacks a dimension for heads: the mask gets a "
-    "dimension for heads, whatever the input is",
+    "dimension for heads, whatever shape the input has",
     hint="Call it with a mask of shape (T, S) and inputs without a batch. How many dimensions does "
     "the result have?",
 )

@@ -398,7 +398,7 @@ class a_norm_at_the_end(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="one norm object with two: both names stand for the same weights",
+    confuses="one norm object with two: norm1 and norm2 share the same weights",
     hint="Change the weight of norm1. Does that of norm2 change, too?",
 )
 class one_norm_under_two_names(_Block):

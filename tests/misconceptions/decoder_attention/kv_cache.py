@@ -623,7 +623,7 @@ class ValuesRotatedToo(Cached):
 @misconception(
     "CachedAttention",
     confuses="rotary attention with attention: nothing is rotated",
-    hint="Swap two tokens of the past. Does the output of the next one change?",
+    hint="Swap two tokens of the past. Does the output of a new token change?",
 )
 class NothingRotated(Cached):
     def turned(self, queries, keys, values, angles):

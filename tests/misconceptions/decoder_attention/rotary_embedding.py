@@ -283,8 +283,8 @@ def neighbours_in_halves_out(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="a rotation with a different change of the pair: both terms are added, and the minus "
-    "is missing",
+    confuses="a rotation with a different change of the pair: the two terms are added in both "
+    "halves, without a minus",
     hint="A rotation keeps the length of every pair. Rotate (1, 1) by 45 degrees: what is the "
     "length?",
 )
@@ -296,7 +296,7 @@ def minus_forgotten(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="one sense of rotation with the other: each pair is rotated the other way",
+    confuses="one sense of rotation with the other: each pair is rotated in the opposite direction",
     hint="Rotate (1, 0) by a small angle. Is the second coordinate above or below zero?",
 )
 def turned_the_other_way(x, angles):
@@ -568,8 +568,8 @@ def whole_turns_for_radians(positions, head_dim, base=10000.0):
 
 @misconception(
     "apply_rotary",
-    confuses="any number of leading dimensions with (B, T, H, d): the angles get a dimension for "
-    "heads after the tokens, whatever the input is",
+    confuses="any number of leading dimensions with (B, T, H, d): the angles always get a "
+    "dimension for heads after the tokens, whatever shape the input has",
     hint="The tokens are the second-to-last dimension. How does (T, 1, d/2) meet (..., T, d/2)?",
 )
 def dimension_for_heads_after_the_tokens(x, angles):
@@ -580,8 +580,9 @@ def dimension_for_heads_after_the_tokens(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="any number of leading dimensions with (B, T, H, d): the angles get dimensions for "
-    "the batch and, after the tokens, for heads, whatever the input is",
+    confuses="any number of leading dimensions with (B, T, H, d): the angles always get a "
+    "dimension for the batch in front and one for heads after the tokens, whatever shape the input "
+    "has",
     hint="The tokens are the second-to-last dimension. How does (1, T, 1, d/2) meet (..., T, d/2)?",
 )
 def dimensions_for_batch_and_heads(x, angles):

@@ -353,7 +353,7 @@ class dropouts_exchanged(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one probability with two: attn_pdrop is used in both places",
+    confuses="one probability with two: attn_pdrop is used for both dropouts",
     hint="In train mode with attn_pdrop 0 and resid_pdrop 0.5, do two calls give the same result?",
 )
 class attn_pdrop_used_twice(_Layers):
@@ -499,7 +499,8 @@ class one_fused_layer(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="queries and keys: keys score queries",
-    hint="Row t of the scores belongs to the token that looks. Is it made by `query`?",
+    hint="Row t of the scores should belong to query t. In your code, is it made by `query` or by "
+    "`key`?",
 )
 class queries_and_keys_exchanged(_Layers):
     def project(self, x):
@@ -657,7 +658,7 @@ class last_rows_of_the_mask(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one probability with two: resid_pdrop is used in both places",
+    confuses="one probability with two: resid_pdrop is used for both dropouts",
     hint="In train mode with attn_pdrop 0.5 and resid_pdrop 0, do two calls give the same result?",
 )
 class resid_pdrop_used_twice(_Layers):

@@ -334,7 +334,7 @@ def heads_not_apart(inputs, W_query, W_key, W_value):
 @misconception(
     "per_head_attention",
     confuses="queries with keys: keys score queries",
-    hint="Row t of the scores belongs to the token that looks. Which projection makes it?",
+    hint="Row t of the scores should belong to query t. In your code, which projection makes it?",
 )
 def query_and_key_swapped(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)

@@ -617,7 +617,8 @@ def keys_ignored(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="queries with keys: keys score queries",
-    hint="Row t of the scores belongs to the token that looks. Is it a query?",
+    hint="Row t of the scores should belong to query t. In your code, does it come from a query "
+    "or from a key?",
 )
 def queries_and_keys_swapped(queries, keys, values):
     return _weights(keys, queries) @ values

@@ -196,7 +196,8 @@ class root_rounded_down(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="queries with keys: keys score queries",
-    hint="Row t of the scores belongs to the token that looks. Is it made by W_query?",
+    hint="Row t of the scores should belong to query t. In your code, is it made by W_query or by "
+    "W_key?",
 )
 class keys_score_queries(_Layers):
     def scores(self, queries, keys):

@@ -705,7 +705,7 @@ def position_added(token_ids, table):
 @misconception(
     "embed",
     confuses="rows of the table and directions: each row is scaled to length 1",
-    hint="Does your result hold numbers of the table?",
+    hint="Are the rows of your result equal to rows of the table?",
 )
 def rows_normalised(token_ids, table):
     return F.normalize(table[token_ids], dim=-1)

@@ -156,7 +156,8 @@ class BiasAdded(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="queries with keys: keys score queries",
-    hint="Row t of the scores belongs to the token that looks. Is it made with W_query?",
+    hint="Row t of the scores should belong to query t. In your code, is it made with W_query or "
+    "with W_key?",
 )
 class QueryAndKeyExchanged(_Parameters):
     def forward(self, x):
@@ -725,7 +726,8 @@ class ActivationAdded(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="queries with keys: keys score queries",
-    hint="Row t of the scores belongs to the token that looks. Is it made with W_query?",
+    hint="Row t of the scores should belong to query t. In your code, is it made with W_query or "
+    "with W_key?",
 )
 class LayersOfQueryAndKeyExchanged(_Linears):
     def forward(self, x):

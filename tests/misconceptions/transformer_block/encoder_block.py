@@ -826,8 +826,8 @@ class network_sees_the_attention(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="post-norm with post-norm and pre-norm together: the input is normalized before it is "
-    "added as well",
+    confuses="post-norm with post-norm and pre-norm together: norm1 normalizes the input before "
+    "it is added, and then the sum as well",
     hint="How often is norm1 used in the docstring? What is added to the output of attention?",
 )
 class input_normalised_before_it_is_added(_Parts):

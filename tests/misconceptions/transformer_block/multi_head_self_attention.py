@@ -74,8 +74,8 @@ class heads_interleaved_both_ways(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="heads side by side with entries of the heads taken in turn when merging: when "
-    "merging, entries of the heads are taken in turn, not head by head",
+    confuses="putting heads side by side with interleaving their entries: the merged row takes one "
+    "entry of each head in turn, instead of one whole head after another",
     hint="In the merged row of a token, which numbers follow the first entry of head 0?",
 )
 class heads_merged_entry_by_entry(_FourLayers):

@@ -35,7 +35,8 @@ def test_a_block_of_one_key(expect: Expect) -> None:
         "attend_block",
         (QUERY, KEYS[2:], VALUES[2:]),
         (torch.tensor([[15.0]]), torch.tensor([math.log(12)])),
-        likely="a single key has weight 1, and the logarithm of its exponential is its score",
+        likely="a single key has weight 1, and the log-sum-exp of a single score is the score "
+        "itself",
     )
 
 
