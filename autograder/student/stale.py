@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -21,6 +22,8 @@ FAILED = "the last run of this cell failed, so its earlier definition was checke
 CHANGED = "your cell has changed since it ran: run it again, then check"
 #: the kernel does not know the text of a cell that was only edited
 EDITED = "edited since? Run it again first"
+#: about when the kernel started; a notebook that was saved earlier holds numbers of earlier runs
+_STARTED = time.time()
 UNSAVED = "not saved yet: save the notebook before you submit it, or check it in a terminal"
 
 
@@ -116,16 +119,21 @@ def _definition_of(question: str) -> re.Pattern[str]:
 
 
 def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
-    """Yields the last run and the source of the question's cells in a folder's saved notebooks."""
-    for source, cell in _saved_cells(folder):
+    """Yields the last run and the source of the question's cells, as saved since the kernel began.
+
+    After a restart, the cells get the same numbers again, while the file still has the old source.
+    """
+    for source, cell in _saved_cells(folder, since=_STARTED):
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == question:
             yield cell.get("execution_count"), source
 
 
-def _saved_cells(folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _saved_cells(folder: Path, since: float = 0) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yields the source of each code cell in a folder's saved notebooks, and the cell."""
     for path in folder.glob("*.ipynb"):
         try:
+            if path.stat().st_mtime < since:
+                continue
             for cell in cells_of(notebook_of(path.read_bytes())[0]):
                 if cell["cell_type"] == "code" and isinstance(cell["metadata"], dict):
                     yield source_of(cell), cell

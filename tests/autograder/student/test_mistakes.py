@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tomllib
 from collections.abc import Iterator
@@ -82,6 +83,8 @@ def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
         cell = {"cell_type": "code", "source": mistake["saved"], "metadata": metadata}
         cell["execution_count"] = mistake.get("saved_after")
         notebook.write_text(json.dumps({"cells": [cell]}))
+        if mistake.get("saved_by_an_earlier_kernel"):
+            os.utime(notebook, (1e9, 1e9))
     try:
         for cell_source in mistake["cells"]:
             shell.run_cell(cell_source, store_history=True, silent=False)
