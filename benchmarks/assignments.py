@@ -44,9 +44,9 @@ milliseconds are the CPU time of all processes for one more submission, without 
 done once in a run; the other figures are multiples. "Calls alone" are all calls of the hidden
 suites in one process, without tests or isolation. "Of the calls" compares right modules with these
 calls; the columns to its right compare with right modules. For known mistakes, one answer in each
-exercise is wrong; for mistakes of no known kind, one answer in each submission. The grader
-executes the same right answers only for the first two submissions, so that column contains the
-cost of the whole class minus that of its first half, per submission.
+exercise is wrong; for mistakes of no known kind, one answer in each submission. In the column "the
+same right answers again", all submissions are the same, and the grader executes only the first two.
+The column therefore shows the cost of the whole class minus that of its first half, per submission.
 """
 
 

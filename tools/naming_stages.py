@@ -76,7 +76,9 @@ def main(arguments: Sequence[str]) -> int:
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
-    parser.add_argument("--share", type=int, default=1, help="take only every N-th answer")
+    parser.add_argument(
+        "--share", type=int, default=1, metavar="N", help="take only every N-th answer"
+    )
     return parser.parse_args(arguments)
 
 

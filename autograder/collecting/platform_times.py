@@ -74,7 +74,10 @@ class Times:
             )
 
     def _is_anothers(self, row: int, owner: Owner) -> bool:
-        """Returns whether a row is for a different assignment, which has other Moodle numbers."""
+        """Returns whether a row is for a different assignment.
+
+        Moodle gives a student a different number in each assignment.
+        """
         number = self.numbers[row] if self.numbers and owner.platform == MOODLE else ""
         return bool(number and owner.number and number != owner.number)
 

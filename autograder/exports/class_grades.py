@@ -24,12 +24,13 @@ class Missing(enum.StrEnum):
 class Grades:
     """The last result of each student and assignment, and other facts about the class.
 
-    `absent` are the names of people without any result. `people` has each student's entry in the
-    roster, and `known_as` has each student's other names. `zero_for` are the assignments in which a
-    missing submission may count as zero; in the assignments of `not_due`, it must not do so yet.
-    `waiting_for` are missing submissions that may still arrive. `left` are people who have left
-    the class, and `chosen` are the selected people (None for all): missing submissions of others
-    are not written. `titles` are the titles of assignments in the course.
+    `absent` contains the names of people without any result. `people` has each student's entry in
+    the roster, and `known_as` has each student's other names. `zero_for` contains the assignments
+    in which a missing submission may count as zero; in the assignments of `not_due`, it must not do
+    so yet. `waiting_for` contains missing submissions that may still arrive. `left` contains people
+    who have left the class, and `chosen` the selected people (None for all). For people who have
+    left or are not selected, the cell of a missing submission is not changed. `titles` contains the
+    titles of assignments in the course.
     """
 
     results: Sequence[SubmissionResult]

@@ -2,7 +2,8 @@
 
 The API is documented at https://developerdocs.instructure.com/services/canvas, without version
 numbers. The package never gets the token: `session` adds it only to requests to the site itself, so
-that neither the package's logs nor other hosts of files get it.
+the token never appears in the package's logs and is never sent to other hosts from which files are
+downloaded.
 """
 
 from __future__ import annotations

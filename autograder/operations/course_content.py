@@ -26,7 +26,12 @@ class ReleaseCheck:
 
 @dataclass(frozen=True, slots=True)
 class ClassSource:
-    """nbgrader's files of a class: its configuration, lines missing from it, and written files."""
+    """The files that nbgrader needs for a class.
+
+    `config` is nbgrader's configuration, and `add_to_config` contains the lines that are missing
+    from it. `folders` maps each assignment to its source folder, and `changed` maps it to the files
+    that were written there.
+    """
 
     config: Path
     add_to_config: tuple[str, ...]

@@ -42,13 +42,13 @@ class RecordedGrades:
 class GradeReport:
     """The outcome of a run, and the last result of each submission in it.
 
-    `results` are read from the file when they are accessed. `lateness` are sentences on due dates,
-    on late students, and on students whose earlier submission counts. `stopped` maps each
-    assignment that could not be graded to the reason; the others were graded. `unused_dates` are
-    sentences on dates in `due.csv` whose assignment or section does not exist. `costs` are CPU
-    seconds by stage; they are empty if nothing was graded on this machine. `waiting` are the
-    submissions that a person should look at and that nobody has dealt with, if this run wrote the
-    gradebook.
+    `results` are read from the file when they are accessed. `lateness` contains sentences on due
+    dates, on late students, and on students whose earlier submission counts. `stopped` maps each
+    assignment that could not be graded to the reason; the others were graded. `unused_dates`
+    contains sentences on dates in `due.csv` whose assignment or section does not exist. `costs`
+    maps stages to CPU seconds; it is empty if nothing was graded on this machine. `waiting` lists
+    the submissions that a person should look at and that nobody has dealt with; it is empty if this
+    run did not write the gradebook.
     """
 
     run: RunReport

@@ -94,7 +94,7 @@ def pull(
         autograder.pull("canvas", "course", approve=lambda plan: not plan.waits)
 
     Raises `UserError` if the address or token is missing, or if the platform refuses or does not
-    answer. In that case, call `pull` again: completed downloads are kept.
+    answer. Completed downloads are kept, so call `pull` again once the problem is solved.
     """
     connection = open_connection(platform, class_folder, access or Access(), Path(course))
     pulling = _Pull(connection, frozenset(parts))

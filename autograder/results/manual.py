@@ -15,8 +15,8 @@ QuestionKey = tuple[str, str, str, str]
 class HumanGrade:
     """The entries of a human grader for one question; None means that nothing was entered.
 
-    `reused` are names of the class's bank in the comment, and `unknown` are names in it that the
-    bank does not have.
+    `reused` contains the names in the comment (`#NAME`) that are in the class's comment bank, and
+    `unknown` contains those that are not.
     """
 
     score: float | None = None

@@ -157,7 +157,10 @@ def _certainly_imported(question: str, source: str) -> set[str]:
 
 
 def _steps(question: str, source: str) -> Iterator[ast.stmt]:
-    """Yields the statements of an answer outside of blocks, so that each call executes them."""
+    """Yields an answer's statements that are not inside a block, because every call executes these.
+
+    Blocks are, for example, those of `if` and `for`.
+    """
     definition = definition_of(source, question)
     inner = definition.body if isinstance(definition, ast.ClassDef) else [definition]
     for part in inner:

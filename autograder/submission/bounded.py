@@ -27,9 +27,10 @@ _DATA = 5
 
 
 class BoundedReader:
-    """Calls a function that returns text in a child process, which `close` or a `with` block ends.
+    """Runs a function that returns text, in a child process.
 
-    The child is forked at the first call, and again after a call that ended it.
+    The child process ends when `close` is called or the `with` block is left. It is forked at the
+    first call, and again after a call that ended it.
     """
 
     def __init__(self, function: Callable[..., str]) -> None:

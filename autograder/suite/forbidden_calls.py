@@ -1,7 +1,8 @@
 """Finds calls that a question does not allow, by dispatched operators and by names in the code.
 
-A call under a rule is made twice, watched and unwatched, and both must return the same value. Code
-that might evade a rule does not change the verdict, but is a reason for a person to look at it.
+If a question forbids calls, each call of the answer is made twice, once watched and once unwatched;
+an answer that behaves differently only while it is watched is refused. Code that might evade a rule
+does not change the verdict, but is a reason for a person to look at it.
 """
 
 from __future__ import annotations

@@ -183,7 +183,10 @@ class ExpectLayer:
         tolerance: Tolerance | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that forward equals a given value and changes no argument; return the value."""
+        """Assert that `forward` returns the expected value and changes no argument.
+
+        Return the answer's value if it is right, otherwise the expected one.
+        """
         right = expected
         with self._failures.softly():
             got = self.result(*args, likely=likely, no_grad=no_grad)

@@ -59,7 +59,8 @@ def weights_by_size(sizes: Sequence[int], *, scaled: bool) -> torch.Tensor:
         scaled: whether scores are divided by the root of the size.
 
     Returns:
-        (N, 8): a row of weights for each size. `scaled` does not change the query and the keys.
+        (N, 8): a row of weights for each size. The query and the keys are the same whether `scaled`
+        is true or not.
     """
     generator = torch.Generator().manual_seed(4)
     rows = []

@@ -159,7 +159,7 @@ def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], 
 
 
 def loud(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """Draw weights of a layer with large values and moderate scores.
+    """Draw weights that give an attention layer large values but moderate scores.
 
     Some of the sums in the output are near zero, so that single precision shows wherever it is
     used.

@@ -345,8 +345,9 @@ _WAYS = (
 def _frozen_in_turn(
     expect: Expect, traits: Traits, asked: CallSizes
 ) -> Iterator[tuple[list[Any], list[int]]]:
-    """Yield arguments in which one size after another is 1, and the places that need no gradient.
+    """Yield arguments, and the positions of those that need no gradient.
 
+    In each turn, the next size has its smallest value (usually 1).
     One argument at a time needs no gradient, and if there are many, also the first half of them. A
     single argument always needs a gradient.
     """
