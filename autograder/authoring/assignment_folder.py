@@ -54,7 +54,7 @@ class ReleasedAssignment:
     """The files of a released assignment.
 
     `files` maps paths in the released folder to texts, `sources` maps exercises to nbgrader's
-    source notebooks, and `extras` are the paths of files that belong to no exercise.
+    source notebooks, and `extras` contains the paths of files that belong to no exercise.
     """
 
     name: str

@@ -20,7 +20,7 @@ _NOT_IN_FILES = re.compile(r"""[&<>"`|':\\/]""")
 class Identity:
     """All that is known about one person: identifiers, a platform's number, and names.
 
-    `numbers` are platforms' numbers, written as identifiers such as `Canvas 17`.
+    `numbers` contains platforms' numbers, written as identifiers such as `Canvas 17`.
     """
 
     ids: tuple[str, ...] = ()

@@ -124,11 +124,11 @@ class Roster:
 class RosterChange:
     """The changes that a list makes to the roster, and the resulting `people`.
 
-    `added` are people who are only in the list, and `not_in_list` are people who are only on the
-    roster. `staff` teach and are therefore not students; `doubts` are sentences about people who
-    may or may not be the same person. `updated` are people whose entries change, `replaced` are the
-    columns in which entries are replaced, and `students` are the roster's names of the people in
-    the list.
+    `added` contains people who are only in the list, and `not_in_list` contains people who are only
+    on the roster. `staff` teach and are therefore not students; `doubts` contains sentences about
+    people who may or may not be the same person. `updated` contains people whose entries change,
+    `replaced` contains the columns in which entries are replaced, and `students` contains the
+    roster's names of the people in the list.
     """
 
     people: tuple[Person, ...]

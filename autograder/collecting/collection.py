@@ -44,10 +44,10 @@ from .transaction import collecting_alone
 class CollectReport:
     """The outcome of a collection: placed submissions, files left out with reasons, and notes.
 
-    `waiting` are new submissions of this and earlier collections that a person has to look at,
-    because the files that they would replace were edited by hand. `looks` are notes on new files
-    that answer no exercise, and on a table's times that can't be used. `asked` are requests for a
-    second look at a grade, which are not part of a submission.
+    `waiting` contains new submissions of this and earlier collections that a person has to look at,
+    because the files that they would replace were edited by hand. `looks` contains notes on new
+    files that answer no exercise, and on a table's times that can't be used. `asked` contains
+    requests for a second look at a grade, which are not part of a submission.
     """
 
     collected: tuple[CollectedSubmission, ...]
@@ -88,8 +88,8 @@ def collect(
 ) -> CollectReport:
     """Brings the files of archives and folders into `submitted/<student>/<assignment>/`.
 
-    `exercises` are the course's assignments with their exercises. An existing submission is kept in
-    `earlier/` next to `submitted`. The origins of submissions are stored in the class's
+    `exercises` contains the course's assignments with their exercises. An existing submission is
+    kept in `earlier/` next to `submitted`. The origins of submissions are stored in the class's
     `collected.csv`. Raises `UserError`, and collects nothing, if a source can't be read, if the
     target can't be written, or if the files of several students would get mixed up.
     """

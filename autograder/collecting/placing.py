@@ -63,8 +63,8 @@ class CollectedSubmission:
     """A student's submission for one assignment, after it was placed.
 
     `folder` contains it. `earlier` is the new place of the previous submission, or the place of
-    this one if it is older. `time` is the platform's time of submission. `lacks` are files of the
-    previous submission that this one does not have.
+    this one if it is older. `time` is the platform's time of submission. `lacks` contains files of
+    the previous submission that this one does not have.
     """
 
     student: str

@@ -40,7 +40,8 @@ _STAGING, _LOCK = ".collecting-", ".collecting.lock"
 class UndoReport:
     """The outcome of undoing a collection, which began at `began`.
 
-    `taken_back` are the undone submissions, and `left` are the others, each with a reason.
+    `taken_back` contains the undone submissions, and `left` contains the others, each with a
+    reason.
     """
 
     began: str

@@ -28,10 +28,10 @@ MISTAKES = "mistakes.json"
 class Manifest:
     """The title of an assignment and its exercises in teaching order.
 
-    `points` are the points of each question. `signatures` show how each question, and the `forward`
-    of a class, is called. `due` is the due date as the course wrote it. `graded` describes the
-    hidden tests of each question that go beyond its checks. These fields are empty in bundles of
-    older courses.
+    `points` contains the points of each question. `signatures` show how each question, and the
+    `forward` of a class, is called. `due` is the due date as the course wrote it. `graded`
+    describes the hidden tests of each question that go beyond its checks. These fields are empty in
+    bundles of older courses.
     """
 
     title: str
@@ -80,7 +80,7 @@ def manifest_text(
     due: str | None = None,
     graded: Mapping[str, str] | None = None,
 ) -> str:
-    """Returns the text of a manifest; `stubs` are the released modules in teaching order."""
+    """Returns the text of a manifest; `stubs` contains the released modules in teaching order."""
     document = {
         "title": title,
         "due": due,

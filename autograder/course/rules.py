@@ -29,9 +29,9 @@ _THREADS = "Threads and processes are not allowed either."
 class NotAllowed:
     """The calls that a question does not allow, and the explanation for its students.
 
-    `operators` are names that torch dispatches, and `names` are the last parts of names in source
-    code. `words` is the sentence in the docstring, and `instead` is the next step for an answer
-    that is refused.
+    `operators` contains names that torch dispatches, and `names` contains the last parts of names
+    in source code. `words` is the sentence in the docstring, and `instead` is the next step for an
+    answer that is refused.
     """
 
     operators: frozenset[str]

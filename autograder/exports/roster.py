@@ -76,9 +76,9 @@ class Matching:
     """The students of each row of people, by the row's number, and a note on every mismatch.
 
     A person whose name differs on two platforms has several folders, each with different
-    assignments; `works` has the assignments of each student. `left_over` are students without a
-    row, `doubts` are the reasons, and `in_doubt` are the rows that may be theirs. `waiting` are the
-    rows of people whom the class knows and who have no result.
+    assignments; `works` has the assignments of each student. `left_over` contains students without
+    a row, `doubts` says why they have none, and `in_doubt` contains the rows that may be theirs.
+    `waiting` contains the rows of people whom the class knows and who have no result.
     """
 
     students_of: Mapping[int, Sequence[str]]

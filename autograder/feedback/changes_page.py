@@ -37,7 +37,8 @@ class QuestionChange:
 class _AttemptTable:
     """The attempts of one student for an assignment side by side, with a row for each question.
 
-    `codes` are the questions whose code changed, with the heading and the lines of each attempt.
+    `codes` contains the questions whose code changed, with the heading and the lines of each
+    attempt.
     """
 
     student: str
@@ -90,8 +91,8 @@ def write_changes(
 ) -> Path:
     """Writes the page to `path`; raises `UserError` if that is not possible.
 
-    `codes` is the code of each attempt, as `attempt_codes` returns it; `requests` are students'
-    requests for a second look.
+    `codes` is the code of each attempt, as `attempt_codes` returns it; `requests` contains
+    students' requests for a second look.
     """
     page = render(
         "changes.html.jinja",

@@ -26,7 +26,8 @@ class SharedMistake:
     """One mistake that several students share; `name` is empty for a group without a name.
 
     `sentence` says what the mistake confuses, such as "A with B", `message` is from one answer's
-    first failed test, and `excerpts` are up to three different answers, without comments and names.
+    first failed test, and `excerpts` contains up to three different answers, without comments and
+    names.
     """
 
     assignment: str

@@ -88,7 +88,7 @@ def write_feedback(
 ) -> list[Path]:
     """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
 
-    The same content is written next to it as plain text, `feedback.txt`. `human` are graders'
+    The same content is written next to it as plain text, `feedback.txt`. `human` contains graders'
     entries in the gradebook, which replace automatic points and are shown on the page. `arrivals`
     says when the submissions arrived. A student's name that is not a safe folder name is encoded.
     Raises `UserError` for a page that can't be written.

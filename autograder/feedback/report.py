@@ -98,9 +98,9 @@ class QuestionReport:
 class AssignmentReport:
     """An assignment's distribution of points, its attempts, and the arrival of submissions.
 
-    `quartiles` are shares of the points; `histogram` counts submissions by tenths of the points;
-    `spots` are times against points, for a plot. `never_ran` counts the submissions without a
-    readable file, which no other number includes.
+    `quartiles` contains shares of the points; `histogram` counts submissions by tenths of the
+    points; `spots` contains times against points, for a plot. `never_ran` counts the submissions
+    without a readable file, which no other number includes.
     """
 
     assignment: str
@@ -130,8 +130,8 @@ class StudentReport:
 class Report:
     """The content of `autograder report` for a class.
 
-    `missing` are the people on the roster without a submission, by assignment, and `names` are the
-    names of students on the roster.
+    `missing` contains the people on the roster without a submission, by assignment, and `names`
+    contains the names of students on the roster.
     """
 
     submissions: int
@@ -245,7 +245,7 @@ class _Assignment:
 
 @dataclass(slots=True)
 class _Question:
-    """Adds up the results of a question; `rest` are the points of the rest of the assignment."""
+    """Adds up the results of a question; `rest` has the points of the other questions."""
 
     scores: array[float] = field(default_factory=numbers)
     rest: array[float] = field(default_factory=numbers)

@@ -86,7 +86,7 @@ class ClassFingerprints:
     """The code of a class for one exercise: eight bytes for each fingerprint, and no text."""
 
     def __init__(self, given: Collection[int] = ()) -> None:
-        """`given` are the fingerprints of the code that every student received."""
+        """`given` contains the fingerprints of the code that every student received."""
         self.students: list[str] = []
         self._given = np.fromiter(given, np.uint64)
         self._ends = array("Q", [0])
@@ -139,7 +139,7 @@ def similar_pairs(
 ) -> list[SimilarPair]:
     """Returns at most a hundred pairs of a class, the pairs with most in common first.
 
-    `results` are the last results, one for each submission. Reads the files that counted, in a
+    `results` contains the last results, one for each submission. Reads the files that counted, in a
     child process with limits. The code of a pair is read again, so that the code of a whole class
     is never in memory.
     """

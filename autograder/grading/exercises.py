@@ -189,7 +189,7 @@ class ExerciseGrader:
 
 @dataclass(frozen=True, slots=True)
 class _JudgedText:
-    """The results and notes of one text; `replies` are hashes of its workers' replies.
+    """The results and notes of one text; `replies` contains hashes of its workers' replies.
 
     The results are certain if two workers gave equal replies; the replies of a single worker may be
     due to chance.

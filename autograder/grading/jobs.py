@@ -127,8 +127,8 @@ class _Queue:
 class ClassGrader:
     """Runs up to `jobs` processes over submissions and passes on each result when it is ready.
 
-    `prepared` are the assignments for which the grader is prepared; for others, it is prepared when
-    their first submission arrives, and processes that were forked before are replaced.
+    `prepared` contains the assignments for which the grader is prepared; for others, it is prepared
+    when their first submission arrives, and processes that were forked before are replaced.
     """
 
     grader: Grader

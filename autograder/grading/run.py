@@ -69,8 +69,8 @@ class Ledger:
 class RunReport:
     """The outcome of a grading run; `truncated` is the file to which an incomplete line was moved.
 
-    `found` are the submissions of assignments that could be graded; `stopped` maps the other
-    assignments to the reason. `tier` is None if nothing was graded. `costs` are CPU seconds by
+    `found` contains the submissions of assignments that could be graded; `stopped` maps the other
+    assignments to the reason. `tier` is None if nothing was graded. `costs` contains CPU seconds by
     stage; they are empty if nothing was graded on this machine.
     """
 
@@ -110,7 +110,7 @@ def grade_class(
 ) -> RunReport:
     """Grades every submission below a folder and appends one line each to the results file.
 
-    `backend` grades the submissions (default: processes on this machine); `found` are the
+    `backend` grades the submissions (default: processes on this machine); `found` contains the
     submissions, if the caller has already listed them. An assignment with wrong content is left
     out. If there is nothing to grade, no sandbox is started and torch is not loaded. Raises
     `ContentError` if no other assignment is left, `UserError` for something that the user must

@@ -160,8 +160,8 @@ class StreamedSubmissions:
     """Submissions that are named on a descriptor, one per line; reads no more than needed.
 
     `task_of` makes a task from a line; for a line that does not name a submission, it reports the
-    problem and returns None. `planned` are the assignments that are planned before the first line
-    is read.
+    problem and returns None. `planned` contains the assignments that are planned before the first
+    line is read.
     """
 
     def __init__(

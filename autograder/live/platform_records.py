@@ -93,8 +93,8 @@ class Attempt:
 class Grade:
     """The grade of a student on the platform; `points` is None if there is none.
 
-    `deducted` are points that the platform itself deducts, `feedback` are texts of comments and
-    names of returned files, and `is_excused` means that the student needs no grade.
+    `deducted` contains points that the platform itself deducts, `feedback` contains texts of
+    comments and names of returned files, and `is_excused` means that the student needs no grade.
     """
 
     points: float | None = None

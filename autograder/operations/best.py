@@ -60,11 +60,11 @@ class _Candidate:
 def let_best_count(courses: Courses, options: RunOptions, keys: Collection[Key]) -> tuple[str, ...]:
     """Puts the best submission of each student into `submitted/`; returns a sentence on each swap.
 
-    Does nothing if the class has a different rule, or if the run did not grade the whole class: for
-    a shard, or for results in a different file. The best submission has the most
-    points after the penalty for late work; there is no penalty if the late days left in the
-    student's budget are enough. Earlier submissions that have no result from the current suite are
-    graded. Raises `UserError` if `collect` is running for the class.
+    Does nothing if the class has a different rule, or if the run graded only a shard or wrote to a
+    different results file. The best submission has the most points after the penalty for late work;
+    there is no penalty if the late days left in the student's budget are enough. Earlier
+    submissions that have no result from the current suite are graded. Raises `UserError` if
+    `collect` is running for the class.
     """
     own, class_folder = courses.own, courses.class_folder
     of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()

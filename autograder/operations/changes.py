@@ -54,7 +54,7 @@ class ClassChanges:
     `manual` contains the scores that people set and that differ from the automatic ones, and
     `in_doubt` the manual scores whose automatic score, maximum score or answer has changed since
     they were set. `attempts` contains the submissions with more than one result line, and `codes`
-    has the code of each attempt of students who submitted again. `requests` are requests for a
+    has the code of each attempt of students who submitted again. `requests` contains requests for a
     second look that are open or have been answered since somebody last looked.
     """
 

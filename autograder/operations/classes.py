@@ -56,9 +56,9 @@ class StoredExtension:
     """An extension as it was stored. `until` is the latest time to submit, in UTC.
 
     `is_recorded` is true if nbgrader's gradebook already has it; otherwise the next `record` writes
-    it there. `due` is the due date for everybody, if the course has one. `also_in_time` are newer
-    submissions that were set aside as late and are now on time; if they are collected again, they
-    count, because the class counts the last submission on time.
+    it there. `due` is the due date for everybody, if the course has one. `also_in_time` contains
+    newer submissions that were set aside as late and are now on time; if they are collected again,
+    they count, because the class counts the last submission on time.
     """
 
     decision: Decision

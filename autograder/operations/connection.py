@@ -41,8 +41,8 @@ class Connection:
     """An open connection to a course on a platform.
 
     `works` maps assignments of the course to those on the platform to which they are linked.
-    `notes` are messages for the user; `unlinked` gives the reason for each assignment without a
-    link.
+    `notes` contains messages for the user; `unlinked` gives the reason for each assignment without
+    a link.
     """
 
     key: str

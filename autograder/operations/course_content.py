@@ -115,7 +115,7 @@ def validate(
 ) -> ValidationReport:
     """Grades solutions, stubs, alternatives and known mistakes, whose verdicts are known.
 
-    `names` are assignments or exercises (default: all). `starts` is called with the number of
+    `names` contains assignments or exercises (default: all). `starts` is called with the number of
     cases, and `judged` after each case.
 
         print(autograder.validate(["simplified_attention/scores"]).problems)

@@ -32,8 +32,8 @@ class Courses:
 
     `course` contains all assignments of the class. `own` grades with its suites; the nbgrader
     course in the folder `notebooks` grades by executing notebooks unchanged. There is at least one
-    of the two. If `question` is given, only this question is graded. `stopped` are the submitted
-    assignments that can't be graded.
+    of the two. If `question` is given, only this question is graded. `stopped` contains the
+    submitted assignments that can't be graded.
     """
 
     course: Course

@@ -55,7 +55,7 @@ def class_grades(
 ) -> Grades:
     """Returns a class's grades for export; raises `UserError` as `selected` does.
 
-    `dates` are due dates, which replace those in the gradebook.
+    `dates` contains due dates, which replace those in the gradebook.
     """
     from ..nbgrader import class_lateness, human_work
 

@@ -27,7 +27,7 @@ from .reading import last_class_results
 class UnnamedMistake:
     """Wrong answers to one question that behave alike and have no name.
 
-    `mark` identifies the group, `code` is one of its answers without comments, `calls` are the
+    `mark` identifies the group, `code` is one of its answers without comments, `calls` contains the
     calls that fail, and `relation` describes the first wrong value.
     """
 

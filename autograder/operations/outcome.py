@@ -143,7 +143,8 @@ def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[K
     """Returns the submissions that a person should review and that nobody has reviewed yet.
 
     A person reviews a submission by entering points or a comment, by agreeing with the automatic
-    points, or by withdrawing it. The next run repeats a grading that failed.
+    points, or by withdrawing it. A grading that failed does not count, because the next run repeats
+    it.
     """
     found = [result for result in results if waits_for_a_person(result, ())]
     if not found:

@@ -44,7 +44,7 @@ PARTS = ("roster", "dates", "submissions")
 
 @dataclass(frozen=True, slots=True)
 class PullPlan:
-    """All changes that a pull will make; `waits` are messages about work that a person must do."""
+    """All changes that a pull will make; `waits` lists the work that a person must do."""
 
     platform: str
     title: str
@@ -66,7 +66,7 @@ class PullPlan:
 class PullReport:
     """The outcome of a pull: the plan, whether it was approved, and the collected submissions.
 
-    `waits` are messages about work that a person must do, including those of the plan.
+    `waits` contains messages about work that a person must do, including those of the plan.
     """
 
     plan: PullPlan

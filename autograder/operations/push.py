@@ -74,7 +74,7 @@ class GradeChange:
 class PushPlan:
     """All grades that a push will write, and the number of grades that are already equal.
 
-    `waits` are messages about work that a person must do.
+    `waits` contains messages about work that a person must do.
     """
 
     platform: str
@@ -90,7 +90,7 @@ class PushPlan:
 class PushReport:
     """The outcome of a push: the plan, whether it was approved, and how many grades were written.
 
-    `waits` are messages about work that a person must do, including those of the plan.
+    `waits` contains messages about work that a person must do, including those of the plan.
     """
 
     plan: PushPlan
@@ -120,8 +120,8 @@ def push(
 
         autograder.push("canvas", "course", approve=lambda plan: not plan.waits)
 
-    Raises `UserError` as `pull` does. In that case, call `push` again: grades that have arrived are
-    not sent twice.
+    Raises `UserError` as `pull` does. Grades that have arrived are not sent twice, so call `push`
+    again once the problem is solved.
     """
     connection = open_connection(
         platform, class_folder, access or Access(), Path(course), with_notebooks=True

@@ -37,7 +37,7 @@ def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
 def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]) -> bool:
     """Returns whether there is a reason for a review that nobody has dealt with yet.
 
-    `done` are the exercises and questions of this submission in which a person has entered
+    `done` contains the exercises and questions of this submission in which a person has entered
     something. An entry for a question settles that question; an entry for any question of an
     exercise settles the reasons that concern the whole exercise.
     """

@@ -221,7 +221,7 @@ class ForkServer:
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
         """Requests a worker, which is forked in the background; the first call waits for the fork.
 
-        `batches` are the digests of the held batches that the worker keeps; it sees no others.
+        `batches` contains the digests of the held batches that the worker keeps; it sees no others.
         """
         from .session import Session
 

@@ -129,7 +129,7 @@ class Batch:
         return cls(frame, len(requests), digest, kernels)
 
     def asked(self, frame: int, held: Container[str] = ()) -> bytes:
-        """Returns the bytes of frame number `frame`; `held` are the digests that the worker has."""
+        """Returns the bytes of frame number `frame`; `held` has the worker's digests."""
         if self.digest in held:
             return b"".join(wire.encode(frame, ("held", self.digest)))
         _, header_size, data_size = wire.HEAD.unpack_from(self.frame)

@@ -29,9 +29,9 @@ class CheckedTest:
     """The result of one public check.
 
     `message` describes a failure and suggests how to fix it. `call` is the failing call as code
-    that can be pasted. `places` are the outermost and the innermost line of the student's own code
-    through which an error passed. Failures of one question with the same `cause` (not empty) need
-    to be shown only once.
+    that can be pasted. `places` contains the outermost and the innermost line of the student's own
+    code through which an error passed. Failures of one question with the same `cause` (not empty)
+    need to be shown only once.
     """
 
     name: str
@@ -91,7 +91,7 @@ class CheckedExercise:
 class Progress:
     """All exercises of a folder in teaching order.
 
-    `points` are the points of each question, if the bundle has them; `due` is the due date.
+    `points` contains the points of each question, if the bundle has them; `due` is the due date.
     """
 
     title: str

@@ -4,7 +4,8 @@ The digest covers the results in failing checks only, because differences from t
 check that passes are not part of the mistake.
 
 The bundle encrypts the sentence of a mistake with that mistake's results, so that nobody can read
-what others do wrong; it contains no code of mistakes. Two mistakes may have the same results.
+what others do wrong; the bundle contains no code of mistakes. Two mistakes may have the same
+results.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ from .known_mistakes import comparable_error, comparable_text
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call of a function, or of a layer; `built` are the arguments of the layer's constructor.
+    """One call of a function, or of a layer; `built` has the arguments of the layer's constructor.
 
-    `weights` are the names of the weights that the check sets, and `found` are the names that the
-    layer has. `value` is the result if the call `returned`; `again` repeats the call with the same
-    weights and returns its result.
+    `weights` contains the names of the weights that the check sets, and `found` contains the names
+    that the layer has. `value` is the result if the call `returned`; `again` repeats the call with
+    the same weights and returns its result.
     """
 
     question: str
@@ -56,7 +56,7 @@ def again(step: RecordedCall) -> Any:
 class Recorder:
     """An implementation that passes all calls on to another one, and keeps the last call.
 
-    `results` are all results in the check, to be compared with those of known mistakes.
+    `results` contains all results in the check, to be compared with those of known mistakes.
     """
 
     def __init__(self, inner: Implementation) -> None:

@@ -25,7 +25,7 @@ Names = Mapping[str, Any]
 def pasteable(step: RecordedCall, names: Names) -> str:
     """Returns the lines that repeat a recorded call, or "" if they would contain different numbers.
 
-    `names` are the names that the notebook or the module defines.
+    `names` contains the names that the notebook or the module defines.
     """
     code = _CodeWriter(names)
     if step.built is None:
@@ -39,7 +39,7 @@ def pasteable(step: RecordedCall, names: Names) -> str:
 class _CodeWriter:
     """Writes values as code; `made_up` is true if a tensor was too large for that.
 
-    `imports` are lines that the code needs above it.
+    `imports` contains lines that the code needs above it.
     """
 
     def __init__(self, names: Names) -> None:

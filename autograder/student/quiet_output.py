@@ -48,8 +48,8 @@ class LimitedOutput(io.TextIOBase):
 def quiet(output: LimitedOutput) -> Iterator[None]:
     """Sends printed text to `output`; drops warnings and everything on stderr.
 
-    No code waits for the student: `input` raises `EOFError`, and a breakpoint does not stop. A
-    kernel's `exit()` ends the call, as Python's does, and not the kernel.
+    No code waits for the student: `input` raises `EOFError`, and a breakpoint does not stop. In
+    a kernel, too, `exit()` ends only the call.
     """
     with (
         contextlib.redirect_stdout(output),

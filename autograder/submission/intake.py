@@ -124,7 +124,7 @@ def missing_file_note(
 ) -> tuple[str, ...]:
     """Does the same as `missing_answer_note`, given the name of an exercise.
 
-    `definitions` are the beginnings of its answers, such as `def scores(`.
+    `definitions` contains the beginnings of its answers, such as `def scores(`.
     """
     right = tuple(f"{exercise}{ending}" for ending in endings)
     wanted = " or ".join(right)
@@ -239,9 +239,9 @@ def find_submissions(
 ) -> FoundSubmissions:
     """Returns all submissions below a folder; the folder itself may be one submission.
 
-    `known` are the names of the course's assignments. `assignment` restricts the search to one of
-    them, and names the assignment of a single submission whose folder has a different name. Raises
-    `UserError` if the folder can't be read.
+    `known` contains the names of the course's assignments. `assignment` restricts the search to one
+    of them, and names the assignment of a single submission whose folder has a different name.
+    Raises `UserError` if the folder can't be read.
     """
     if not submitted.is_dir():
         raise UserError(f"{submitted} is not a folder; expected <student>/<assignment>/ in it")

@@ -19,9 +19,9 @@ def hints(
 ) -> dict[str, str]:
     """Returns a hint for each missing question for which something similar was found.
 
-    `others` are other names that the file defines; `elsewhere` are definitions that do not count,
-    because they are inside another definition or in a cell that is not code. `by_magic` are
-    definitions in a cell that a magic such as `%%writefile` treats as text.
+    `others` contains other names that the file defines; `elsewhere` contains definitions that do
+    not count, because they are inside another definition or in a cell that is not code. `by_magic`
+    contains definitions in a cell that a magic such as `%%writefile` treats as text.
     """
     found: dict[str, str] = {}
     names = [*sorted(others), *sorted(set(elsewhere))]

@@ -43,7 +43,7 @@ class SubmittedExercise:
 
     `text` is the module that a worker executes (only if GRADED). `broken` maps questions whose cell
     is not valid Python to the error, and `hints` maps missing questions to the reason why they may
-    be missing. `notes` are messages for people.
+    be missing. `notes` contains messages for people.
     """
 
     exercise: str

@@ -40,11 +40,11 @@ _AROUND = (
 class Forbidden:
     """The calls that one question does not allow, and the calls to use instead.
 
-    `operators` are exact names as torch dispatches them (`aten::_softmax`), and torch functions
-    that are not operators (`torch.nn.functional::multi_head_attention_forward`). `names` are the
-    last parts of dotted torch names in source (`softmax` finds `torch.softmax`, `F.softmax`,
-    `scores.softmax` and `getattr(torch, "softmax")`). Under any rule, an answer must not start a
-    thread or process, or call torch's own reference implementations and decompositions.
+    `operators` contains exact names as torch dispatches them (`aten::_softmax`), and torch
+    functions that are not operators (`torch.nn.functional::multi_head_attention_forward`). `names`
+    contains the last parts of dotted torch names in source (`softmax` finds `torch.softmax`,
+    `F.softmax`, `scores.softmax` and `getattr(torch, "softmax")`). Under any rule, an answer must
+    not start a thread or process, or call torch's own reference implementations and decompositions.
     """
 
     operators: frozenset[str]

@@ -40,8 +40,8 @@ class Message:
 
     `call` is the call with shapes for tensors; `differs` has the lines of `got_expected`, perhaps
     with lines above; `relation` is one sentence about both values; `step` begins with one of
-    `STEPS`; `places` are lines of the student's own code where an error was raised. Failures with
-    the same `cause`, if it is not empty, share one message.
+    `STEPS`; `places` contains lines of the student's own code where an error was raised. Failures
+    with the same `cause`, if it is not empty, share one message.
     """
 
     call: str

@@ -113,8 +113,8 @@ class _Statement:
 class _Module:
     """The names of a module, each with all statements that give it a value.
 
-    `functions` are the names of its functions and classes, and `attributes` are the attributes that
-    it assigns.
+    `functions` contains the names of its functions and classes, and `attributes` contains the
+    attributes that it assigns.
     """
 
     imports: dict[str, str] = field(default_factory=dict)

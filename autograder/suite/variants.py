@@ -24,9 +24,9 @@ T = TypeVar("T", bound=Callable[..., Any])
 class Variant:
     """One implementation of a question.
 
-    `confuses` and `hint` are empty for a right one; `names` are the names that fit an answer of
-    known intent, which is not an entry of the catalog itself. An alternative that `is_usual` is
-    written by many students, so families of mistakes are also derived from it.
+    `confuses` and `hint` are empty for a right implementation; `names` contains the names that fit
+    an answer of known intent, which is not an entry of the catalog itself. An alternative that
+    `is_usual` is written by many students, so families of mistakes are also derived from it.
     """
 
     question: str

@@ -36,9 +36,10 @@ _FORM = frozenset(
 class Testimony:
     """A record of what a test does with the numbers of one tensor.
 
-    `compared` are tensors to which the numbers were close enough, with the tolerances; `apart` are
-    tensors from which they differed. `after` contains a testimony for the results of each function
-    that was applied to the tensor. `is_read` says that the test used the numbers in any other way.
+    `compared` contains tensors to which the numbers were close enough, with the tolerances; `apart`
+    contains tensors from which they differed. `after` contains a testimony for the results of each
+    function that was applied to the tensor. `is_read` says that the test used the numbers in any
+    other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)

@@ -51,7 +51,7 @@ class Worker:
         others: Mapping[str, Callable[..., Any]] | None = None,
         names: Mapping[str, Any] | None = None,
     ) -> None:
-        """`others` are additional operations, and `names` are the initial names of the module."""
+        """`others` adds operations, and `names` contains the initial names of the module."""
         self._exchange = exchange
         self._module = ModuleType("submission")
         vars(self._module).update(names or {})
@@ -90,7 +90,7 @@ class Worker:
     ) -> list[str]:
         """Executes the module, which may import `parts`; returns the names that it defines.
 
-        `answers` are the functions and classes that its questions ask for; for `limits`, see
+        `answers` contains the functions and classes that its questions ask for; for `limits`, see
         `loading.Timer`. Calls of the functions in `substituted` are answered by the grader.
         """
         late.load_if_named(source)
@@ -163,7 +163,7 @@ class Server:
         others: Mapping[str, Callable[..., Any]] | None = None,
         held: Mapping[str, Sequence[Request]] | None = None,
     ) -> None:
-        """`held` are batches of requests that the fork server received, by digest."""
+        """`held` contains batches of requests that the fork server received, by digest."""
         self._channel = channel
         self._held = held or {}
         self._frame_id = 0

@@ -28,11 +28,11 @@ _CHANGING = (ast.Attribute, ast.Subscript, ast.Expr)
 class UsedNames:
     """The module's names that a statement uses.
 
-    `reads` are the names that the statement, or a function in it, looks up; `binds` are the names
-    that it assigns; `sets` are the objects that it writes into: `a` in `a.b = 1`, `a[0] = 1` and
-    `setattr(a, "b", 1)`. For calls that are statements, `asked` are the objects whose method is
-    called (`a` in `a.append(1)`), `called` are the functions, and `given` are the names passed as
-    arguments.
+    `reads` contains the names that the statement, or a function in it, looks up; `binds` contains
+    the names that it assigns; `sets` contains the objects that it writes into: `a` in `a.b = 1`,
+    `a[0] = 1` and `setattr(a, "b", 1)`. For calls that are statements, `asked` contains the objects
+    whose method is called (`a` in `a.append(1)`), `called` contains the functions, and `given`
+    contains the names passed as arguments.
     """
 
     reads: set[str] = field(default_factory=set)
@@ -157,7 +157,7 @@ def _may_be_needed(names: UsedNames) -> bool:
 class _Module:
     """The facts about a module that decide whether an experiment is needed.
 
-    `needed` are the names on which the values of answers depend.
+    `needed` contains the names on which the values of answers depend.
     """
 
     answers: frozenset[str]

@@ -21,7 +21,7 @@ _FOLDER = Path(_package.__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class PartModule:
-    """A module of `autograder.parts` that is sent to a worker; `parts` are those it may import."""
+    """A module of `autograder.parts` for a worker; `parts` lists the parts that it may import."""
 
     name: str
     text: str
@@ -83,7 +83,7 @@ def _module_of(part: str) -> str:
 def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
     """Returns why an answer that uses or copies a part earns nothing; None if it does neither.
 
-    `given` are the parts that the exercise may use.
+    `given` contains the parts that the exercise may use.
     """
     if question not in _package.__all__ and not ("autograder" in source and "parts" in source):
         return None

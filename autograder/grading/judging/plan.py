@@ -45,8 +45,9 @@ _MAX_BYTES = 1 << 23
 class TestPlan:
     """The requests of one test: the position of their replies in the batch, and their bytes.
 
-    `asks` are the answers that the test calls; `names` are the answers whose code it inspects for
-    names. `passed` is the outcome for replies that fit the `agreement`, which may be None.
+    `asks` contains the answers that the test calls; `names` contains the answers whose code it
+    inspects for names. `passed` is the outcome for replies that fit the `agreement`, which may be
+    None.
     """
 
     start: int
@@ -255,7 +256,7 @@ class PlannedImplementation(RemoteImplementation):
         substitution: ReferenceSubstitution | None = None,
         given: tuple[str, ...] = (),
     ) -> None:
-        """`given` are the parts that the exercise may import."""
+        """`given` contains the parts that the exercise may import."""
         super().__init__(open_worker, answers, limits, seed, substitution, given)
         self._plan = plan
         self._replies: Sequence[RawReply] | None = None

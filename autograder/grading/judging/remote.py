@@ -56,7 +56,7 @@ class RemoteImplementation(RequestImplementation):
         substitution: ReferenceSubstitution | None = None,
         given: tuple[str, ...] = (),
     ) -> None:
-        """`given` are the parts that the exercise may import."""
+        """`given` contains the parts that the exercise may import."""
         super().__init__()
         self._substitution = substitution
         self._given = given

@@ -121,7 +121,7 @@ class Agreement:
 def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agreement:
     """Returns the agreement with the solution's replies.
 
-    `witnesses` are the tensors of the replies that have memory, in order.
+    `witnesses` contains the tensors of the replies that have memory, in order.
     """
     at = 0
     near = _Numbers()
@@ -151,8 +151,8 @@ def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agre
 class JointAgreement:
     """The agreements of many tests, with all numbers of a dtype compared in one operation.
 
-    `parts` are the positions of a test's first and last reply, and the bytes that are added after
-    its replies, so that the numbers of the next test are aligned.
+    `parts` contains the positions of a test's first and last reply, and the bytes that are added
+    after its replies, so that the numbers of the next test are aligned.
     """
 
     parts: tuple[tuple[int, int, bytes], ...]

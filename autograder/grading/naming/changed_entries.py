@@ -33,9 +33,9 @@ Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 
 
 class ChangedEntries:
-    """The catalog's entries for one question; `texts` are their modules, by name.
+    """The catalog's entries for one question; `texts` contains their modules, by name.
 
-    `members` are changes to the solution, which can also be the first of two mistakes.
+    `members` contains changes to the solution, which can also be the first of two mistakes.
     """
 
     def __init__(

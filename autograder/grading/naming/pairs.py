@@ -64,8 +64,8 @@ class Budget:
 class PairSearch:
     """Searches the rows of a table for pairs that explain one answer.
 
-    `came` are the answer's calls and `right` the solution's, in the order of the table's columns;
-    `wrong_first` are all tests, those with a wrong call first.
+    `came` contains the answer's calls and `right` the solution's, in the order of the table's
+    columns; `wrong_first` contains all tests, those with a wrong call first.
     """
 
     def __init__(

@@ -135,7 +135,7 @@ class Probe:
     ) -> Batch:
         """Returns a batch of tests, or of the first requests of each test, for several answers.
 
-        `names` are the names of the answers in one module.
+        `names` contains the names of the answers in one module.
         """
         return Batch.of(
             [

@@ -77,8 +77,8 @@ def _is_within(bound: float, one: float, another: float) -> bool:
 class Call:
     """One call: the operation, the form of its result, and numbers that represent the result.
 
-    `figures` are these numbers (see `figures_of`), and `bounds` how much rounding may change each.
-    `shares` are similar for answers with the same randomness (see `shares_of`).
+    `figures` contains these numbers (see `figures_of`), and `bounds` how much rounding may change
+    each. `shares` are similar for answers with the same randomness (see `shares_of`).
     """
 
     operation: str

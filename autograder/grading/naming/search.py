@@ -124,7 +124,7 @@ class SearchResult:
 class Search:
     """Searches a question's table for mistakes that explain an answer.
 
-    `tests` are the columns of each test.
+    `tests` contains the columns of each test.
     """
 
     def __init__(

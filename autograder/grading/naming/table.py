@@ -58,8 +58,8 @@ class Samples:
 class Pairs:
     """Pairs of mistakes, and a number for each pair's answer to one request.
 
-    `at` is the column of the request; `ids` are the row of a mistake and the number of a second
-    one (see `ChangedEntries.second`).
+    `at` is the column of the request; `ids` contains the row of a mistake and the number of a
+    second one (see `ChangedEntries.second`).
     """
 
     at: int = 0
@@ -136,9 +136,9 @@ def _kind(call: Call) -> object:
 class Table:
     """The rows of a question, and the answers of each.
 
-    `answers` are the different answers to each request, `cells` their numbers by row, and `right`
-    the numbers of the solution's answers. `samples` and `words` are by row and test; `words` has a
-    test's message for entries whose answers are all right.
+    `answers` contains the different answers to each request, `cells` their numbers by row, and
+    `right` the numbers of the solution's answers. `samples` and `words` are by row and test;
+    `words` has a test's message for entries whose answers are all right.
     """
 
     rows: tuple[Row, ...]
@@ -239,7 +239,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class RowAnswers:
-    """The answers of one row of a table; `tests` are the columns of each test."""
+    """The answers of one row of a table; `tests` contains the columns of each test."""
 
     table: Table
     tests: Mapping[str, slice]
@@ -266,7 +266,7 @@ Ask = Callable[[Sequence[str]], Mapping[str, AnswerRecord] | None]
 
 @dataclass(slots=True)
 class TableMaker:
-    """Collects the answers of rows into a table; `requests` are those of each test."""
+    """Collects the answers of rows into a table; `requests` contains those of each test."""
 
     requests: Mapping[str, Sequence[Request]]
     right: Mapping[str, AnswerRecord]

@@ -363,8 +363,8 @@ def _other_dimensions(what: str, more: int) -> tuple[str, str]:
 def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
     """Returns the finding that all failures of an answer share, and a hint, or empty strings.
 
-    `failures` are texts of failed tests without their numbers. Stops at the first failure that fits
-    no finding, because each failure costs a run of a test.
+    `failures` contains texts of failed tests without their numbers. Stops at the first failure that
+    fits no finding, because each failure costs a run of a test.
     """
     left, is_any = SHOWN["findings"], False
     for failure in failures:

@@ -93,11 +93,11 @@ def validate(
 ) -> ValidationReport:
     """Grades every case of some assignments or exercises (default: all).
 
-    `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Their `wanted` cases are graded, all with the
-    inputs of one `seed`, so that the answers of known mistakes are computed once. `starts` is
-    called with the number of cases, `judged` after each, `on_question` with each question's result;
-    `start_sandbox` provides the fork server. The answers of known mistakes are kept with the
-    course, for everybody who grades with it. Raises `IsolationUnavailable` if no tier works,
+    Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Their `wanted` cases are graded, all
+    with the inputs of one `seed`, so that the answers of known mistakes are computed once. `starts`
+    is called with the number of cases, `judged` after each, `on_question` with each question's
+    result; `start_sandbox` provides the fork server. The answers of known mistakes are kept with
+    the course, for everybody who grades with it. Raises `IsolationUnavailable` if no tier works,
     `UserError` for a name that the course does not have, and `ContentError` for content that can't
     be judged.
     """

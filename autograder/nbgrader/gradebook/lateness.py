@@ -144,7 +144,7 @@ def class_lateness(
 def take_late_days(class_folder: Path, dated: Sequence[Assignment]) -> tuple[str, ...]:
     """Charges late days for the submissions that count, if the class has a budget of late days.
 
-    `dated` are the assignments with a due date. Returns a sentence on each late submission.
+    `dated` contains the assignments with a due date. Returns a sentence on each late submission.
     """
     budget = read_rules(class_folder).late_days
     if not budget:

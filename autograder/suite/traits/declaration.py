@@ -100,20 +100,20 @@ class Root(Protocol):
 class Traits:
     """The declaration of a function, or with `build` of a class, and its properties.
 
-    `inputs` are the arguments of a call (of `forward`), and `build` are those of the class. A
-    letter in a shape is a size; `sizes`, `smallest` and `largest` give its usual, least and largest
-    value if they differ from the defaults, and a letter in `fixed` never changes. Values are
-    compared after the function `after`, in `dtype` unless a test uses a different one; `weights`
-    draws the weights of a layer. `factors` multiply the numbers of the tensor arguments, in their
-    order, in one call: some become large, and results stay moderate. `loops` counts the steps of
-    the plainest right answer, in letters (`T*S*d+T*S*d_v`), and limits the sizes of calls so that
-    this answer ends in time. The default is the product of all letters of a call and the heads,
-    with `T` twice if a call has no `S`, because every token may attend to every other one. With
-    `judged`, only gradients with respect to the arguments at these places are compared; the `case`
-    of a function is also called with gradients. `likely` replaces the likely cause in the message
-    of a trait's failure. `root` is the size whose square root is a divisor, with inputs that show a
-    wrong divisor. `own` names a test of the suite for each trait that the test shows; `without`
-    says why a trait has no test.
+    `inputs` contains the arguments of a call (of `forward`), and `build` contains those of the
+    class. A letter in a shape is a size; `sizes`, `smallest` and `largest` give its usual, least
+    and largest value if they differ from the defaults, and a letter in `fixed` never changes.
+    Values are compared after the function `after`, in `dtype` unless a test uses a different one;
+    `weights` draws the weights of a layer. `factors` multiply the numbers of the tensor arguments,
+    in their order, in one call: some become large, and results stay moderate. `loops` counts the
+    steps of the plainest right answer, in letters (`T*S*d+T*S*d_v`), and limits the sizes of calls
+    so that this answer ends in time. The default is the product of all letters of a call and the
+    heads, with `T` twice if a call has no `S`, because every token may attend to every other one.
+    With `judged`, only gradients with respect to the arguments at these places are compared; the
+    `case` of a function is also called with gradients. `likely` replaces the likely cause in the
+    message of a trait's failure. `root` is the size whose square root is a divisor, with inputs
+    that show a wrong divisor. `own` names a test of the suite for each trait that the test shows;
+    `without` says why a trait has no test.
     """
 
     question: str

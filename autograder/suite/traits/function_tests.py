@@ -347,9 +347,9 @@ def _frozen_in_turn(
 ) -> Iterator[tuple[list[Any], list[int]]]:
     """Yield arguments, and the positions of those that need no gradient.
 
-    In each turn, the next size has its smallest value (usually 1).
-    One argument at a time needs no gradient, and if there are many, also the first half of them. A
-    single argument always needs a gradient.
+    In each turn, the next size has its smallest value (usually 1). One argument at a time needs no
+    gradient, and if there are many, also the first half of them. A single argument always needs a
+    gradient.
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]

@@ -126,8 +126,8 @@ class CallSizes:
     def between(self, base: Sizes) -> list[Sizes]:
         """Return calls in which one length after another is between a middle size and its largest.
 
-        In further calls, it is one below its largest; these two sizes are even and odd, or odd and
-        even, so an answer that is wrong for one kind fails with every secret.
+        In further calls, the length is one below its largest. Of these two sizes, one is even and
+        one is odd, so an answer that is wrong for even or for odd lengths fails with every secret.
         """
         lengths = [x for x in self._lengths if self._largest(x) > _MIDDLE + 1]
         drawn = [self._draw.integer(_MIDDLE + 1, self._largest(x) - 1) for x in lengths]
