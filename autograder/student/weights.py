@@ -49,11 +49,13 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
     """Returns a pair for each renamed attribute: the expected name, and the student's.
 
-    A name that could belong to several others is paired with the most similar one.
+    A name that could belong to several others is paired with the most similar one. A weight with
+    the right name inside another layer, such as `attn.out_proj.weight`, is not renamed.
     """
+    renamed = [other for other in extra if not any(other.endswith(f".{name}") for name in missing)]
     possible: list[tuple[str, str]] = []
     for name in missing:
-        for other in extra:
+        for other in renamed:
             one, two = _without_common_end(name, other)
             if len(name.split(".")) > len(one.split(".")) and one and two:
                 possible.append((one, two))
