@@ -24,6 +24,10 @@ class Standing(enum.StrEnum):
     TOO_SLOW = "too_slow"
 
 
+#: the cause of a failure if the answer uses a call that the question does not allow
+NOT_ALLOWED = "not allowed"
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedTest:
     """The result of one public check.
@@ -133,8 +137,13 @@ def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
 
 
 def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
-    """Returns the failed checks, those with a cause first, because students see the first one."""
-    return sorted((test for test in tests if not test.passed), key=lambda test: not test.cause)
+    """Returns the failed checks in the order that helps most, because students see the first one.
+
+    A call that is not allowed comes first, because mending it replaces what else is wrong with it;
+    then come failures with a known cause.
+    """
+    failed = (test for test in tests if not test.passed)
+    return sorted(failed, key=lambda test: (test.cause != NOT_ALLOWED, not test.cause))
 
 
 def with_graded(result: CheckedQuestion, graded: str) -> CheckedQuestion:

@@ -26,7 +26,7 @@ from ..suite.implementation import call_text
 from ..suite.message import LIKELY, NO_ERROR, CodeLine, ExpectationKind, Message, got_expected
 from ..worker.execution import tensors_in
 from .advice import AdviceContext, advice, exception_text
-from .check_results import CheckedTest
+from .check_results import NOT_ALLOWED, CheckedTest
 from .known_mistakes import is_raised_by_student
 from .last_call import RecordedCall
 from .own_lines import Locate, locate_cell, places_of
@@ -98,8 +98,10 @@ def explained(
     `by_chance` is true if a right answer is random in this check.
     """
     message = _message(failure, step, around, by_chance)
+    if isinstance(failure, AnswerForbidden):
+        return CheckedTest(name, False, str(message), "", message.places, NOT_ALLOWED)
     call = ""
-    if step is not None and not isinstance(failure, AnswerForbidden):
+    if step is not None:
         call = pasteable(step, around.namespace) or around.retry.format(step.question)
     return CheckedTest(name, False, str(message), call, message.places, message.cause)
 
