@@ -28,6 +28,7 @@ from .implementation import Outcome, WatchedCall
 from .names import imports_of
 from .texts import ANY, ExpressionTexts, written
 
+_PACKAGE = __name__.partition(".")[0]
 #: modules that evade every rule: calls there are not observed, or compute the function in steps
 _AROUND = (
     *("torch._refs", "torch._decomp", "torch._prims", "torch._inductor.decomposition"),
@@ -74,8 +75,9 @@ class Forbidden:
     def _found(self, operators: frozenset[str], names: frozenset[str]) -> str | None:
         written = sorted(name for name in names if self._rules_out(name))
         dispatched = sorted(operators & self.operators)
-        if written:
-            return f"uses {written[0]}"
+        if written:  # a name of this package is only what a supplied cell calls its tensor
+            own = written[0].startswith(f"{_PACKAGE}.")
+            return f"uses {written[0].rpartition('.')[2] if own else written[0]}"
         if dispatched:
             return f"uses the operator {dispatched[0]}"
         return "starts a thread" if THREAD in operators else None
