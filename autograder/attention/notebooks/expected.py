@@ -41,6 +41,8 @@ scaled_scores_of_journey = torch.tensor([[0.8984, 1.3098, 1.2806, 0.7633, 0.3944
 shoes_query = torch.tensor([[1.0321, 1.3501, 1.6555]])
 shoes_attention = torch.tensor([[0.0432, 0.5687, 0.1273, 0.0832, 0.0107, 0.0147, 0.1273, 0.0249]])
 shoes_context = torch.tensor([[0.2593, 0.5718, 1.0390, 0.9041]])
+#: its context vector from three slices of the values
+shoes_slices = shoes_context[:, :3]
 
 #: weights for SelfAttentionV1(3, 2), on the right of the words
 layer_v1 = {

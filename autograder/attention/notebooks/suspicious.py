@@ -49,6 +49,10 @@ def suspicious_mask(scores: torch.Tensor) -> torch.Tensor:
     return scores + torch.ones_like(scores).triu(1) * -torch.inf
 
 
+#: the names of the layers of `CausalSelfAttention`, with two that were exchanged
+suspicious_names = {"W_query": "key", "W_key": "query", "W_value": "value", "out_proj": "proj"}
+
+
 def suspicious_norm(tokens: torch.Tensor) -> torch.Tensor:
     """Return (T, D) tokens that were normalized across tokens instead of within each token."""
     return (tokens - tokens.mean(0)) / tokens.var(0, correction=0).sqrt()
