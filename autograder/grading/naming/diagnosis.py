@@ -23,9 +23,9 @@ from .changed_entries import AskText
 from .families.step_tables import CUT
 from .known import KnownMistakes
 from .probe import ProbeReplies, Replies
-from .record import behaviour_of
+from .record import RecordedAnswers, behaviour_of
 from .rows import Row, name_and_hint
-from .search import RecordedAnswers, Search, SearchResult
+from .search import Search, SearchResult
 from .table import RowAnswers
 from .unmatched import of_causes, of_parameters, unmatched_rows
 

@@ -83,15 +83,8 @@ class PairSearch:
         self._right = right
         self._changed_entries = entries
         self._shortest = sorted(wrong_first, key=self._cost)
-        by_chance = {row for row, _ in table.samples}
-        self._chosen = np.array(
-            [
-                number not in by_chance
-                and (may_be_in_a_pair(row.rank) or frequency_place(row.name) is not None)
-                for number, row in enumerate(table.rows)
-            ],
-            bool,
-        )
+        self._chosen = np.array([_may_be_one_of_two(row) for row in table.rows], bool)
+        self._chosen[[row for row, _ in table.samples]] = False
 
     def first(self, ask: AskPair) -> list[Row]:
         """Returns a row for the first pair that explains the answer, or an empty list."""
@@ -203,8 +196,8 @@ class PairSearch:
 
     def _cost(self, test: str) -> tuple[bool, int]:
         columns = self._tests[test]
-        calls = zip(self._came[columns], self._right[columns], strict=True)
-        return all(came.equals(right) for came, right in calls), columns.stop - columns.start
+        is_right = all(map(Call.equals, self._came[columns], self._right[columns]))
+        return is_right, columns.stop - columns.start
 
     def _columns(self) -> list[int]:
         """Returns the requests of failed tests that all members answered, shortest test first."""
@@ -213,10 +206,7 @@ class PairSearch:
             range(columns.start, columns.stop)
             for columns in sorted(self._tests.values(), key=lambda c: c.stop - c.start)
             if (cells[:, columns] != UNKNOWN).all()
-            and any(
-                self._came[at].is_wrong(self._right[at])
-                for at in range(columns.start, columns.stop)
-            )
+            and any(map(Call.is_wrong, self._came[columns], self._right[columns]))
         ]
         ends = accumulate(map(len, wrong))
         return [at for c, end in zip(wrong, ends, strict=True) if end <= SCREEN for at in c]
@@ -336,6 +326,10 @@ def _bases(table: Table, at: int, test: str) -> list[int]:
     entries = [row for row in shown if table.rows[row].is_entry and row not in table.right_rows]
     members = {cells[row]: (table.rows[row].name, row) for row in reversed(shown)}
     return entries + most_frequent(members.values())[:_MOST_BASES]
+
+
+def _may_be_one_of_two(row: Row) -> bool:
+    return may_be_in_a_pair(row.rank) or frequency_place(row.name) is not None
 
 
 def _bits(cells: Cells) -> list[int]:

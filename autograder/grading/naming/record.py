@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -128,6 +128,10 @@ class Call:
         """Returns whether an error was raised although a value is expected."""
         return bool(self.raised and not solution.raised)
 
+    def misses_error(self, solution: Call) -> bool:
+        """Returns whether a value is returned although an error is expected."""
+        return solution.raised in _ON_PURPOSE and not self.raised
+
     def is_wrong(self, solution: Call) -> bool:
         """Returns whether the value is wrong; errors and gradients don't count."""
         meant = not self.is_failing(solution) and self.operation not in OF_GRADIENTS
@@ -143,9 +147,8 @@ class AnswerRecord:
 
     def equals(self, other: AnswerRecord) -> bool:
         """Returns whether both records have equal answers to every call."""
-        return len(self.calls) == len(other.calls) and all(
-            a.equals(b) for a, b in zip(self.calls, other.calls, strict=True)
-        )
+        is_as_long = len(self.calls) == len(other.calls)
+        return is_as_long and all(map(Call.equals, self.calls, other.calls))
 
     @cached_property
     def signature(self) -> tuple[object, ...]:
@@ -178,6 +181,16 @@ class AnswerRecord:
             and not call.equals(right)
             for call, right in zip(self.calls, solution.calls, strict=False)
         )
+
+
+class RecordedAnswers(Protocol):
+    """An answer's records by test; `judged` adds words and shares for stochastic answers."""
+
+    def answered(self, test: str) -> AnswerRecord:
+        """Returns the record of one test."""
+
+    def judged(self, test: str) -> AnswerRecord:
+        """Returns the record of one test, with the test's words and shares."""
 
 
 def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> AnswerRecord:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .changed_entries import ChangedEntries
 from .families import is_plain
 from .pairs import AskPair, Budget, PairSearch
-from .record import OF_GRADIENTS, THROUGH_NAN, AnswerRecord, Call
+from .record import OF_GRADIENTS, THROUGH_NAN, AnswerRecord, Call, RecordedAnswers
 from .rows import Row
 from .table import UNKNOWN, Table
 
@@ -27,6 +27,8 @@ MOST_CALLS = 1500
 _LIKELY = 4
 #: the note on a mistake that does not explain every value
 NOTE = " There may be another mistake as well."
+#: the second of two mistakes if no row leaves out the same errors; the name is that of the first
+UNRAISED = Row("", "", rank=1000, words="a required error is not raised")
 
 #: how many wrong values a mistake must explain for each value that it contradicts; and how many for
 #: each value that it contradicts or leaves open, to be the only mistake
@@ -37,16 +39,6 @@ _RIGHT = 1000
 Cells = NDArray[np.bool_]
 #: returns a member's answers in one test; None if it can't be executed
 AskMember = Callable[[int, str], AnswerRecord | None]
-
-
-class RecordedAnswers(Protocol):
-    """An answer's records by test; `judged` adds words and shares for stochastic answers."""
-
-    def answered(self, test: str) -> AnswerRecord:
-        """Returns the record of one test."""
-
-    def judged(self, test: str) -> AnswerRecord:
-        """Returns the record of one test, with the test's words and shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +132,8 @@ class Search:
         self._ask_member = ask_member
         self._budget = Budget(MOST_CALLS)
         self._came = [call for test in tests for call in answers.answered(test).calls]
-        numbered = zip(table.answers, table.right, strict=True)
-        self._right = [known[number] for known, number in numbered]
-        is_right = [c.equals(r) for c, r in zip(self._came, self._right, strict=True)]
+        self._right = [known[n] for known, n in zip(table.answers, table.right, strict=True)]
+        is_right = [*map(Call.equals, self._came, self._right)]
         #: the number of calls of each test that are not right
         self._missed = {test: is_right[columns].count(False) for test, columns in tests.items()}
         wrong = [(c, r) for c, r in zip(self._came, self._right, strict=True) if c.is_wrong(r)]
@@ -299,14 +290,11 @@ class Search:
             wrong[at] = outcome.is_wrong
             values = [explained(own, outcome).numbers for own in known]
             found[:, at] = np.array([*values, (wrong[at], 0, 0)])[self.table.cells[:, at]]
-        parts = list(self.tests.values())
-        by_test = np.stack([found[:, part].sum(1) for part in parts], 1)
-        wrong_in = [int(wrong[part].sum()) for part in parts]
-        numbers = {test: at for at, test in enumerate(self.tests)}
+        by_test = {test: found[:, columns].sum(1) for test, columns in self.tests.items()}
         for row, test in self.table.samples:  # their samples are compared later
-            if by_test[row, numbers[test], 2]:
-                by_test[row, numbers[test]] = (wrong_in[numbers[test]], 0, 0)
-        sums = by_test.sum(1)
+            if by_test[test][row, 2]:
+                by_test[test][row] = (wrong[self.tests[test]].sum(), 0, 0)
+        sums = np.sum([*by_test.values()], 0)
         # do not compute more of a member if none of its known answers explains a wrong value
         may_explain = (self._known * wrong).sum(1) == 0
         may_explain |= np.where(self._known, found[:, :, 0], 0).any(1)
@@ -339,8 +327,8 @@ class Search:
                 found += explained(own, Outcome(came, right))
             if found.against and self._may_be_a_sample(row, test):
                 columns = self.tests[test]
-                pairs = zip(self._came[columns], self._right[columns], strict=True)
-                by_chance += ExplainedCalls(sum(came.is_wrong(right) for came, right in pairs))
+                wrong = map(Call.is_wrong, self._came[columns], self._right[columns])
+                by_chance += ExplainedCalls(sum(wrong))
             else:
                 whole += found
         return whole + by_chance if whole.is_most or not by_chance.wrong else ExplainedCalls()
@@ -348,7 +336,45 @@ class Search:
     def pair(self, ask: AskPair, entries: ChangedEntries) -> list[Row]:
         """Returns a row for two mistakes that together explain everything, or an empty list."""
         given = (self.table, self._wrong_first, self.tests, self._came, self._right)
-        return [] if self._is_nan else PairSearch(*given, entries).first(ask)
+        return [] if self._is_nan else PairSearch(*given, entries).first(ask) or self._unraised()
+
+    def _unraised(self) -> list[Row]:
+        """Returns a row for a mistake and left-out errors, or an empty list.
+
+        The mistake explains all wrong values. It may depend on chance, because the two are not
+        executed together. A row that leaves out the same errors may be about the returned value, so
+        one of these values must be equal; without such a row, general words are used.
+        """
+        missing = np.array([*map(Call.misses_error, self._came, self._right)], bool)
+        wrong = np.array([*map(Call.is_wrong, self._came, self._right)], bool)
+        if not (missing.any() and (wrong & ~missing).any()):
+            return []
+        rows, alike = self.table.rows, (self._equal & missing).sum(1)
+        equal = (self._equal | missing).all(1) & (self._entries | self._plain)
+        exact = sorted(np.flatnonzero(equal).tolist(), key=lambda row: rows[row].rank)
+        by_chance = sorted({row for row, _ in self.table.samples})
+        fits = [*islice((row for row in exact if self._all(row, self._is_beside_errors)), 1)]
+        fits = fits or [row for row in by_chance if self._all(row, self._is_beside_errors)]
+        known = np.flatnonzero(self._known.all(1) & (alike > 0)).tolist()
+        lacks = [row for row in known if self._all(row, self._only_lacks_errors)]
+        other = rows[max(lacks, key=lambda r: (alike[r], -rows[r].rank))] if lacks else UNRAISED
+        return [Row.of_both(rows[row], other) for row in fits] if len(fits) == 1 else []
+
+    def _is_beside_errors(self, row: int, test: str) -> bool:
+        """Returns whether a row explains a test except for errors that only the row raises."""
+        return self._may_be_a_sample(row, test) or all(
+            own.equals(came) or (own.raised and came.misses_error(right))
+            for own, came, right in self._triples(row, test)
+        )
+
+    def _only_lacks_errors(self, row: int, test: str) -> bool:
+        """Returns whether a row is right except for the errors that the answer does not raise."""
+        return all(
+            (came.raised, came.form) == (own.raised, own.form)
+            if came.misses_error(right)
+            else own.equals(right)
+            for own, came, right in self._triples(row, test)
+        )
 
 
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:

@@ -43,7 +43,7 @@ MORE = "more_comes_back_than_is_asked_for"
 NOTHING = "nothing_comes_back"
 CONTAINER = "another_container_comes_back"
 DIMENSIONS = "{}_has_{}_dimensions_than_asked_for"
-_CALLS, _SEVERAL = ("call", "forward"), ("steps", "layer_steps")
+_CALLS, _FOLLOWING = ("call", "forward"), ("steps", "layer_steps", *OF_GRADIENTS)
 #: the fewest results that show a common difference
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
@@ -52,6 +52,8 @@ _DICT, _LIST = "a dict", "a list of numbers"
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 
+#: the records of all tests
+Records = Sequence[AnswerRecord]
 #: the number of dimensions of one tensor, or of each tensor in a tuple; None if None is returned
 _Kind = int | tuple[int, ...] | None
 #: the rows of an answer that returns different values when it is called again: for an equal call,
@@ -161,16 +163,15 @@ def _shown(words: str, lead: str, sentence: str = "") -> Row:
     return Row.shown(name, sentence or words, lead)
 
 
-def _wrong(
-    answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
-) -> list[tuple[Call, Call]]:
+def _pairs(answer: Records, right: Records) -> Iterator[tuple[Call, Call]]:
+    """Yields all calls, each with the solution's call."""
+    for came, asked in zip(answer, right, strict=True):
+        yield from zip(came.calls, asked.calls, strict=False)
+
+
+def _wrong(answer: Records, right: Records) -> list[tuple[Call, Call]]:
     """Returns the wrong calls, each with the solution's call."""
-    return [
-        (own, asked)
-        for came, others in zip(answer, right, strict=True)
-        for own, asked in zip(came.calls, others.calls, strict=False)
-        if not own.equals(asked)
-    ]
+    return [(own, asked) for own, asked in _pairs(answer, right) if not own.equals(asked)]
 
 
 def _triples(
@@ -192,22 +193,16 @@ def _came_and_right(
 # functions about wrong parameters, which prevent further tests
 
 
-def parameter_sentences(
-    answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
-) -> tuple[str, str]:
+def parameter_sentences(answer: Records, right: Records) -> tuple[str, str]:
     """Returns an id for the fault of a layer's parameters, and a sentence with their names.
 
     If all layers accepted the weights, only weights that are not trained and additional parameters
     are reported. Sizes may be right by chance if two of them are equal.
     """
-    calls = [
-        pair
-        for came, asked in zip(answer, right, strict=True)
-        for pair in zip(came.calls, asked.calls, strict=False)
-    ]
+    calls = [*_pairs(answer, right)]
     loads = [c.raised for c, _ in calls if c.operation == "load_weights" and c.is_asked]
     found = [
-        (_parameters(came), _parameters(asked))
+        (dict(_PARAMETER.findall(came.form)), dict(_PARAMETER.findall(asked.form)))
         for came, asked in calls
         if came.operation == "weights" and not came.raised
     ]
@@ -216,7 +211,8 @@ def parameter_sentences(
     if not any(loads):
         return _of_loaded(found)
     if all(own.keys() == others.keys() for own, others in found):
-        layers = {name.partition(".")[0] for own, others in found for name in _unequal(own, others)}
+        unequal = {name for own, others in found for name in own if own[name] != others[name]}
+        layers = {name.partition(".")[0] for name in unequal}
         if not layers:
             return "", ""
         shown = " and ".join(sorted(layers))
@@ -254,26 +250,17 @@ def _some_names(names: Sequence[str]) -> str:
     return f"{', '.join(some)}{', ...' if len(names) > _MOST_NAMED else ''}"
 
 
-def _unequal(own: Mapping[str, str], others: Mapping[str, str]) -> list[str]:
-    return [name for name, size in own.items() if size != others[name]]
-
-
-def _parameters(call: Call) -> dict[str, str]:
-    return dict(_PARAMETER.findall(call.form))
-
-
 # the type of the results, if every one has the wrong type
 
 
-def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> tuple[str, str]:
+def kind_returned(answer: Records, right: Records) -> tuple[str, str]:
     """Returns an id and a sentence for the wrong type that all results have.
 
     Both are empty if some results have the right type, or if there are different wrong types.
     """
     calls = [
         (own.form, asked.form)
-        for came, others in zip(answer, right, strict=True)
-        for own, asked in zip(came.calls, others.calls, strict=False)
+        for own, asked in _pairs(answer, right)
         if own.operation in _CALLS and not own.raised and not asked.raised
     ]
     if len(calls) < _ENOUGH:
@@ -284,7 +271,7 @@ def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord])
     return found.pop() if len(found) == 1 else ("", "")
 
 
-def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> bool:
+def writes_into_arguments(answer: Records, right: Records) -> bool:
     """Returns whether changed arguments explain all wrong calls, and there are several of them.
 
     Calls that use the same tensors again, need gradients, or have arguments that can't be written
@@ -292,11 +279,7 @@ def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[Answer
     """
     wrong = _wrong(answer, right)
     changed = [own for own, asked in wrong if _changes_arguments(own, asked)]
-    follow = [
-        own
-        for own, asked in wrong
-        if own.operation in (*OF_GRADIENTS, *_SEVERAL) or own.is_failing(asked)
-    ]
+    follow = [own for own, asked in wrong if own.operation in _FOLLOWING or own.is_failing(asked)]
     return len(changed) >= _ENOUGH and len(changed) + len(follow) == len(wrong)
 
 

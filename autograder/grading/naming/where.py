@@ -187,9 +187,8 @@ def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
     uninformative calls may also be right.
     """
     nothing = "", "", ""
-    if any(case.is_accepted for case in cases):
-        return nothing
-    if len({case.key for case in cases if not case.is_right}) < _WRONG:
+    wrong = {case.key for case in cases if not case.is_right}
+    if len(wrong) < _WRONG or any(case.is_accepted for case in cases):
         return nothing
     conditions = dict(_conditions(cases))
     explained = {words: _explained(cases, holds) for words, holds in conditions.items()}

@@ -861,6 +861,49 @@ def test_an_entry_is_executed_with_the_change_of_a_family(course: Course) -> Non
     assert "scores are divided by the root of d" in (found.hint or "")
 
 
+def _dropped_unscaled(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
+    return x * (torch.rand_like(x) > p) if training and p else x
+
+
+def _angles_of_one_base(
+    positions: torch.Tensor, head_dim: int, base: float = 10000.0
+) -> torch.Tensor:
+    powers = [10000.0 ** (-2 * i / head_dim) for i in range(head_dim // 2)]
+    return positions[:, None] * torch.tensor(powers, dtype=positions.dtype)
+
+
+def _ahead_and_repaired(num_queries: int, num_keys: int, window: int) -> torch.Tensor:
+    at = torch.arange(num_keys)
+    return (at[num_keys - num_queries :, None] - at).abs() >= max(window, 1)
+
+
+@pytest.mark.parametrize(
+    ("place", "question", "answer", "words"),
+    [
+        ("causal_attention/dropout", "dropout", _dropped_unscaled, "p is not checked"),
+        (
+            "decoder_attention/rotary_embedding",
+            "rotary_angles",
+            _angles_of_one_base,
+            "the base is 10000 whatever is given; and a required error is not raised",
+        ),
+        (
+            "decoder_attention/kv_cache",
+            "sliding_window_mask",
+            _ahead_and_repaired,
+            "the window reaches ahead as well as back; and a window of 0 is treated as 1",
+        ),
+    ],
+)
+def test_a_missing_error_is_one_of_two_mistakes(
+    course: Course, place: str, question: str, answer: Any, words: str
+) -> None:
+    """The other mistake may depend on chance; what is returned instead of the error counts."""
+    hint = _named(course, place, question, answer).hint or ""
+    assert "; and " in hint
+    assert words in hint
+
+
 def test_a_right_entry_is_not_a_second_mistake(course: Course) -> None:
     text = """def query_scores(inputs, query):
     dots = torch.einsum("td,d->t", inputs, query)
