@@ -21,14 +21,16 @@ from .known_mistakes import comparable_error, comparable_text
 class RecordedCall:
     """One call of a function, or of a layer; `built` has the arguments of the layer's constructor.
 
-    `weights` contains the names of the weights that the check sets, and `found` contains the names
-    that the layer has. `value` is the result if the call `returned`; `again` repeats the call with
-    the same weights and returns its result.
+    `is_built` is true once the constructor has returned a layer. `weights` contains the names of
+    the weights that the check sets, and `found` contains the names that the layer has. `value` is
+    the result if the call `returned`; `again` repeats the call with the same weights and returns
+    its result.
     """
 
     question: str
     args: tuple[Any, ...]
     built: tuple[Any, ...] | None = None
+    is_built: bool = False
     weights: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
     is_eval: bool = False
@@ -100,11 +102,12 @@ class Recorder:
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         again = partial(self._inner.build, name, args)
-        self.last = RecordedCall(name, (), built=tuple(args), again=again)
+        self.last = step = RecordedCall(name, (), built=tuple(args), again=again)
         with self.faults():
             layer = self._inner.build(name, args)
             shapes = {weight: tuple(found.shape) for weight, found in layer.weights().items()}
         self.results.append(comparable_text(shapes))
+        self.last = replace(step, is_built=True)
         return _RecordedLayer(self, layer, self.last)
 
     @contextlib.contextmanager

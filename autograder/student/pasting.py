@@ -18,6 +18,8 @@ _FEW_NUMBERS = 6
 _LONGEST_NUMBER = 12
 _PLAIN = (torch.float32, torch.int64, torch.bool)
 _DIGITS = (4, 6, 7, 8, 9)
+#: a layer that is built without an error says nothing about its weights
+_WEIGHTS = "print({name: weight.shape for name, weight in layer.named_parameters()})"
 
 Names = Mapping[str, Any]
 
@@ -25,6 +27,7 @@ Names = Mapping[str, Any]
 def pasteable(step: RecordedCall, names: Names) -> str:
     """Returns the lines that repeat a recorded call, or "" if they would contain different numbers.
 
+    For a layer that can be built, a line prints the names and the shapes of its weights.
     `names` contains the names that the notebook or the module defines.
     """
     code = _CodeWriter(names)
@@ -32,6 +35,7 @@ def pasteable(step: RecordedCall, names: Names) -> str:
         lines = [f"{step.question}({code.all(step.args)})"]
     else:
         lines = [f"layer = {step.question}({code.all(step.built)})"]
+        lines += [_WEIGHTS] * step.is_built
     has_weights = step.built is not None and bool(step.args)
     return "" if has_weights or code.made_up else "; ".join([*code.imports, *lines])
 

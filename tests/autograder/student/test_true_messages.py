@@ -15,10 +15,11 @@ import torch
 from torch.utils._pytree import tree_map
 
 from autograder.course import load_course
+from autograder.errors import AnswerFault
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.records import Exercise
 from autograder.student.explaining import AnswerContext
-from autograder.student.last_call import RecordedCall
+from autograder.student.last_call import RecordedCall, Recorder
 from autograder.student.pasting import pasteable
 from autograder.student.runner import run_checks
 from autograder.suite import LocalImplementation
@@ -192,6 +193,22 @@ def test_hidden_tests_say_what_is_true_as_well(
                 else:
                     message = test.message.partition("\nremember: ")[0]
                     assert not OF_VALUES.search(message), test
+
+
+def test_a_call_to_try_shows_the_names_of_wrong_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    class Projection(torch.nn.Module):
+        def __init__(self, d_in: int, d_out: int) -> None:
+            super().__init__()
+            self.keys = torch.nn.Parameter(torch.zeros(d_in, d_out))
+
+    names = {"Projection": Projection}
+    recorder = Recorder(LocalImplementation(names))
+    layer = recorder.build("Projection", (3, 2))
+    with pytest.raises(AnswerFault):
+        layer.load({"W_key": torch.ones(3, 2)})
+    assert recorder.last is not None
+    exec(pasteable(recorder.last, names), dict(names))
+    assert capsys.readouterr().out == "{'keys': torch.Size([3, 2])}\n"
 
 
 @pytest.mark.parametrize("known", [{}, {"SimpleNamespace": SimpleNamespace}])
