@@ -115,9 +115,9 @@ def retry(question: object) -> Any:
 
     Returns what your answer returns, and raises what it raises; a `breakpoint()` stops there.
     """
-    name = _name_of(question)
+    name, namespace = _name_of(question), sys._getframe(1).f_globals
     try:
-        step, _ = _failing(name, sys._getframe(1).f_globals)
+        step, _ = _failing(name, namespace)
         if step is None:
             raise UserError(NO_CALL)
         return again(step)
@@ -125,23 +125,33 @@ def retry(question: object) -> Any:
         _show(notice("✗", str(error)))
         return None
     except Exception as error:
-        raise error.with_traceback(_from_answer(error.__traceback__)) from None
+        raise error.with_traceback(_from_answer(error.__traceback__, namespace)) from None
 
 
-def _from_answer(traceback: TracebackType | None) -> TracebackType | None:
-    """Drops this package's frames from both ends of a traceback, unless there are no others.
+def _from_answer(
+    traceback: TracebackType | None, namespace: Mapping[str, Any]
+) -> TracebackType | None:
+    """Drops the frames above the student's lines, and those below that only lead to this package.
 
-    This package also runs below an answer, because it watches the answer's operations.
+    This package also runs below an answer, because it watches the answer's operations; torch then
+    adds frames of its own in between. If no line is the student's, drops only this package's frames
+    from both ends.
     """
-    places, place = [], traceback
-    while place is not None:
-        if not Path(place.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE):
-            places.append(place)
-        place = place.tb_next
+    frames = []
+    while traceback is not None:
+        frames.append(traceback)
+        traceback = traceback.tb_next
+    places = [frame for frame in frames if not _is_of_package(frame)]
     if not places:
-        return traceback
-    places[-1].tb_next = None
-    return places[0]
+        return frames[0] if frames else None
+    own = [frame for frame in places if frame.tb_frame.f_globals is namespace] or places
+    if any(map(_is_of_package, frames[frames.index(own[-1]) :])):
+        own[-1].tb_next = None
+    return own[0]
+
+
+def _is_of_package(traceback: TracebackType) -> bool:
+    return Path(traceback.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE)
 
 
 def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[RecordedCall | None, AnswerContext]:

@@ -267,6 +267,28 @@ def test_a_repeated_call_hides_the_package_below_the_answer(here: Path) -> None:
     assert Path(str(failure.traceback[-1].path)).name == "a_cell"
 
 
+def test_a_repeated_call_hides_torch_above_the_package(here: Path) -> None:
+    watching = str(Path(autograder.student.__file__).parents[1] / "worker" / "devices.py")
+    deeper: dict[str, Any] = {}
+    exec(compile("def watched(x):\n    raise ValueError('moved')", watching, "exec"), deeper)
+    exec(compile("def inner(x):\n    return watched(x)", "_compile.py", "exec"), deeper)
+    namespace: dict[str, Any] = {"retry": retry, "inner": deeper["inner"]}
+    exec(compile("def half(x):\n    return inner(x)", "a_cell", "exec"), namespace)
+    with pytest.raises(ValueError, match="moved") as failure:
+        exec(compile('retry("half")', "another_cell", "exec"), namespace)
+    assert [Path(str(entry.path)).name for entry in failure.traceback][-1] == "a_cell"
+
+
+def test_a_repeated_call_keeps_lines_of_a_failing_library(here: Path) -> None:
+    library: dict[str, Any] = {}
+    exec(compile("def inner(x):\n    raise ValueError('own')", "library.py", "exec"), library)
+    namespace: dict[str, Any] = {"retry": retry, "inner": library["inner"]}
+    exec(compile("def half(x):\n    return inner(x)", "a_cell", "exec"), namespace)
+    with pytest.raises(ValueError, match="own") as failure:
+        exec(compile('retry("half")', "another_cell", "exec"), namespace)
+    assert Path(str(failure.traceback[-1].path)).name == "library.py"
+
+
 def test_long_names_break_on_a_narrow_page() -> None:
     page = as_html(CheckedQuestion("a_question_with_a_long_name", Standing.PASSED))
     assert "overflow-wrap:anywhere" in page.partition(">")[0]
