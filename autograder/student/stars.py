@@ -92,15 +92,16 @@ def star_line(folder: Path, question: str, rule: str, text: str, call: str) -> s
     """Returns the line about the second star of a question that passes its checks.
 
     With a `rule`, the line says whether the answer in `text` obeys it; otherwise, the line offers
-    the question's star, if it has one. `call` is the call that checks a star, with placeholders for
-    question and rule. Raises `UserError` for an unknown rule.
+    the question's star, if it has one, and shows how to check it. `call` is the call that checks a
+    star, with placeholders for question and rule. Raises `UserError` for an unknown rule.
     """
     wanted = rule or read_stars(folder).get(question, "")
     if not wanted or (not rule and wanted not in RULES):
         return ""
     problem = broken(question, wanted, text)
     if not problem:
-        return f"★ second star: {wanted}"
+        again = f", checked by {call.format(question, wanted)}"
+        return f"★ second star: {wanted}" + again * (not rule)
     if rule:
         return f"☆ {rule}, not yet: {problem}"
     return f"☆ not graded: {_OFFERS[wanted]}? {call.format(question, wanted)}"

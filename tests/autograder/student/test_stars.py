@@ -106,7 +106,8 @@ def test_a_star_is_offered_and_earned_in_a_folder(folder: Path) -> None:
     assert star_of(folder, "plus_one", "one line").startswith("☆ one line, not yet: there are 2")
     module.write_text(text.replace(stub, "return x + 1.0", 1), "utf-8")
     assert star_of(folder, "plus_one", "one line") == "★ second star: one line"
-    assert star_of(folder, "plus_one", "") == "★ second star: one line"
+    call = 'autograder check plus_one --rule "one line"'
+    assert star_of(folder, "plus_one", "") == f"★ second star: one line, checked by {call}"
 
 
 def test_release_refuses_a_star_that_does_not_exist(tmp_path: Path) -> None:
