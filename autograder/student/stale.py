@@ -99,15 +99,23 @@ def _codes(value: Any) -> Iterator[CodeType]:
 def _renamed(
     question: str, known: Collection[str], later: Sequence[str], namespace: Mapping[str, Any]
 ) -> str:
-    """Returns a note on a later cell that defines a similar name instead of the question's."""
+    """Returns a note on a later cell that defines another name instead of the question's.
+
+    Either the name is similar, or the definition has kept the docstring of the question.
+    """
     for cell in reversed(later):
         names = [name for name in _defined_in(cell) if name in namespace and name not in known]
-        if near := closest(question, names):
+        kept = (name for name in names if _documented_alike(namespace[name], namespace[question]))
+        if near := closest(question, names) or next(kept, ""):
             return (
                 f"`{near}` is defined, but the question is `{question}`, so an older "
                 f"`{question}` was checked"
             )
     return ""
+
+
+def _documented_alike(one: Any, other: Any) -> bool:
+    return bool(one.__doc__) and one.__doc__ == other.__doc__
 
 
 def _defined_in(cell: str) -> list[str]:
