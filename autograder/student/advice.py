@@ -38,6 +38,9 @@ IN_GRADING = frozenset(
     ("autograder", "einops", "filelock", "fsspec", "jinja2", "mpmath", "networkx", "numpy")
     + ("setuptools", "sympy", "torch", "typing_extensions")
 )
+#: packages in `IN_GRADING` that a grader may lack, because neither this package nor torch requires
+#: them, with advice on how to do without
+OPTIONAL_IN_GRADING = {"einops": "`torch.einsum`, `reshape` and `permute` can do what it does"}
 _ATTRIBUTES_LOOKED_AT = 2000
 _LONGEST = 400
 

@@ -146,8 +146,12 @@ def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
     return sorted(failed, key=lambda test: (test.cause != NOT_ALLOWED, not test.cause))
 
 
-def with_graded(result: CheckedQuestion, graded: str) -> CheckedQuestion:
-    """Adds a note on the further tests of grading to the result of a question that passes."""
-    if result.standing is not Standing.PASSED or result.note or not graded:
+def with_graded(result: CheckedQuestion, graded: str, missing: str) -> CheckedQuestion:
+    """Adds notes on grading to the result of a question that passes.
+
+    `graded` lists the further tests of grading; `missing` is a note on packages that it may lack.
+    """
+    if result.standing is not Standing.PASSED:
         return result
-    return replace(result, note=f"grading also tries: {graded}")
+    also = f"grading also tries: {graded}" if graded and not result.note else ""
+    return replace(result, note="\n".join(filter(None, (result.note, also, missing))))

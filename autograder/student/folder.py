@@ -24,7 +24,14 @@ from .check_results import (
 )
 from .explaining import AnswerContext, call_with_shapes
 from .last_call import NO_CALL, RecordedCall, again
-from .misnamed import answered_in, nearly_named, other_name, start_with, wrong_import
+from .misnamed import (
+    answered_in,
+    may_be_missing,
+    nearly_named,
+    other_name,
+    start_with,
+    wrong_import,
+)
 from .runner import OnQuestion, run_checks, step_to_trace
 from .source_lines import locator
 from .stars import star_line
@@ -131,7 +138,8 @@ def _with_notes(
     questions: Sequence[str],
 ) -> CheckedQuestion:
     reasoned = _with_reason(result, answer, executed, questions)
-    return with_graded(reasoned, manifest.graded.get(result.question, ""))
+    missing = may_be_missing(result.question, answer.text)
+    return with_graded(reasoned, manifest.graded.get(result.question, ""), missing)
 
 
 def _ready(

@@ -13,7 +13,7 @@ from ..errors import SubmissionError
 from ..submission import is_unanswered
 from ..submission.near_names import closest
 from ..suite.names import definition_of, definitions_reached, imports_of, names_used
-from .advice import is_in_grading
+from .advice import OPTIONAL_IN_GRADING, is_in_grading
 from .answers import answer_of
 from .check_results import CheckedQuestion, CheckedTest, Standing
 
@@ -137,6 +137,17 @@ def wrong_import(
         if not is_in_grading(module):
             return _not_right(question, _NOT_IN_GRADING, module, name)
     return None
+
+
+def may_be_missing(question: str, source: str) -> str:
+    """Returns a note on a package in an answer that some graders have not installed, or ""."""
+    names = {*names_used(source, question), *_certainly_imported(question, source)}
+    modules = {name.partition(".")[0] for name in names}
+    return "\n".join(
+        f"`{module}` may be missing when your work is graded: {advice}"
+        for module, advice in OPTIONAL_IN_GRADING.items()
+        if module in modules
+    )
 
 
 def _certainly_imported(question: str, source: str) -> set[str]:

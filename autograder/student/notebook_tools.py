@@ -25,7 +25,7 @@ from .display import NotebookOutput, as_html, as_text, folded, notice, preformat
 from .explaining import AnswerContext
 from .hints import next_hint
 from .last_call import NO_CALL, RecordedCall, again
-from .misnamed import other_name, start_with, wrong_import
+from .misnamed import may_be_missing, other_name, start_with, wrong_import
 from .missing_names import explain_missing_names
 from .runner import run_checks, step_to_trace
 from .stale import EDITED, given, run_of, stale, unsaved
@@ -207,7 +207,8 @@ def _annotated(
         ran=f"{ran} ({EDITED})" if ran and not note else ran,
         standing=Standing.STALE if note and passes else result.standing,
     )
-    found = with_graded(found, _manifest(folder).graded.get(result.question, ""))
+    missing = may_be_missing(result.question, _source(namespace))
+    found = with_graded(found, _manifest(folder).graded.get(result.question, ""), missing)
     not_saved = unsaved(result.question, namespace, folder) if passes and not note else ""
     first = _first_to_fix(result.question, namespace, folder) if result.standing in _STUCK else ""
     return replace(found, note="\n".join(filter(None, (found.note, not_saved, first))))

@@ -15,7 +15,7 @@ from autograder.cli import cli
 from autograder.errors import GraderError, UserError
 from autograder.sandbox import ALLOWED
 from autograder.student import CheckedQuestion, Standing, check_folder, status
-from autograder.student.advice import IN_GRADING, AdviceContext, advice
+from autograder.student.advice import IN_GRADING, OPTIONAL_IN_GRADING, AdviceContext, advice
 
 Solve = Callable[[str], None]
 
@@ -344,6 +344,9 @@ def test_packages_of_a_check_are_those_of_grading() -> None:
         if "extra ==" not in text and "platform_system" not in text:
             required.add(re.split(r"[^\w-]", text)[0].replace("-", "_"))
     assert {*required, *ALLOWED} <= IN_GRADING
+    own = [text for text in metadata.requires("attention-autograder") or () if "extra" not in text]
+    always = {re.split(r"[^\w-]", text)[0] for text in own}
+    assert set(ALLOWED) - always == set(OPTIONAL_IN_GRADING)
 
 
 @pytest.mark.parametrize(
