@@ -26,6 +26,8 @@ class Standing(enum.StrEnum):
 
 #: the cause of a failure if the answer uses a call that the question does not allow
 NOT_ALLOWED = "not allowed"
+#: the cause of a failure if a layer has weights that must not exist
+SUPERFLUOUS = "superfluous weights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +142,11 @@ def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
     """Returns the failed checks in the order that helps most, because students see the first one.
 
     A call that is not allowed comes first, because mending it replaces what else is wrong with it;
-    then come failures with a known cause.
+    then come weights that must not exist, which make values wrong, and failures with a known cause.
     """
     failed = (test for test in tests if not test.passed)
-    return sorted(failed, key=lambda test: (test.cause != NOT_ALLOWED, not test.cause))
+    causes = (NOT_ALLOWED, SUPERFLUOUS)
+    return sorted(failed, key=lambda test: (*(test.cause != one for one in causes), not test.cause))
 
 
 def with_graded(result: CheckedQuestion, graded: str, missing: str) -> CheckedQuestion:

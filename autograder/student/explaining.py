@@ -26,13 +26,13 @@ from ..suite.implementation import call_text
 from ..suite.message import LIKELY, NO_ERROR, CodeLine, ExpectationKind, Message, got_expected
 from ..worker.execution import tensors_in
 from .advice import AdviceContext, advice, exception_text
-from .check_results import NOT_ALLOWED, CheckedTest
+from .check_results import NOT_ALLOWED, SUPERFLUOUS, CheckedTest
 from .known_mistakes import is_raised_by_student
 from .last_call import RecordedCall
 from .own_lines import Locate, locate_cell, places_of
 from .pasting import pasteable
 from .time_limit import CheckTimeout
-from .weights import differing_names
+from .weights import differing_names, superfluous_names
 
 #: the number of results of a question that returns several
 _PAIR = 2
@@ -122,7 +122,7 @@ def _message(
     ):
         return wrong.message
     if step is not None and step.returned:
-        for look in (_none_returned, _unexpected_returned, _random_result, _no_numbers):
+        for look in _LOOKS:
             if (message := look(step, by_chance)) is not None:
                 return message
     if step is not None and isinstance(failure, AnswerRaised):
@@ -206,6 +206,15 @@ def _no_numbers(step: RecordedCall, by_chance: bool) -> Message | None:
     except WrongAnswer as wrong:
         return wrong.message
     return None
+
+
+def _superfluous_weights(step: RecordedCall, by_chance: bool) -> Message | None:
+    """Reports weights that the check does not set, whose values may be the cause of any result."""
+    names = superfluous_names(step)
+    return _step_message(replace(step, args=()), *names, cause=SUPERFLUOUS) if names else None
+
+
+_LOOKS = (_none_returned, _unexpected_returned, _superfluous_weights, _random_result, _no_numbers)
 
 
 def _timeout_message(

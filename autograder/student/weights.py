@@ -1,4 +1,4 @@
-"""Finds attributes of a layer whose weights do not have the names that the exercise gives."""
+"""Finds weights of a layer that do not have the names that the exercise gives."""
 
 from __future__ import annotations
 
@@ -22,6 +22,29 @@ def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
     got = f"no weight {_some(missing)}" + f"; there are {_some(extra)}" * bool(extra)
     expected = f"{len(step.weights)} weights with the names of the docstring"
     return got, expected, _advice(missing, extra, step.found)
+
+
+def superfluous_names(step: RecordedCall) -> tuple[str, str, str] | None:
+    """Returns (got, expected, advice) if a layer has weights that a check does not set, or None."""
+    extra = [name for name in step.found if name not in step.weights]
+    if not step.weights or not extra:
+        return None
+    got = f"{len(step.found)} trainable weights, with {_some(extra)}"
+    expected = f"{len(step.weights)}, without {'it' if len(extra) == 1 else 'them'}"
+    return got, expected, _advice_to_remove(extra)
+
+
+def _advice_to_remove(extra: Sequence[str]) -> str:
+    owners = [name[: -len(".bias")] for name in extra if name.endswith(".bias")]
+    if len(owners) == len(extra):
+        return f"{_some(owners)} {'has' if len(owners) == 1 else 'have'} a bias, but should not"
+    plain = next((name for name in extra if "." not in name), "")
+    if not plain:
+        return "these layers, or their biases, are not in the docstring"
+    return (
+        f"everything in `nn.Parameter` is trained. If `{plain}` is only computed, as a mask is, "
+        f'write `self.register_buffer("{plain}", ...)`'
+    )
 
 
 def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) -> str:
