@@ -10,7 +10,8 @@ solution's up to rounding. A change that only raises errors is also left out, be
 say more. If an entry of the catalog and a change have the same results, the entry's sentence is
 used, and changes of known steps precede other changes. Changes of one family with the same
 results count as one mistake, with the family's sentence. If two or three sentences remain for the
-same results, `check` shows them; if there are more, it shows none.
+same results, `check` shows them, those of entries in the order of the catalog, whose more frequent
+mistakes come first; if there are more, it shows none.
 
 A file is left unchanged if it is up to date with the checks, the catalog and the code of the
 solutions; `--check` exits with 1 if a file is not up to date. If only words of the catalog have
@@ -84,16 +85,21 @@ def is_current(course: Course, assignment: Assignment) -> bool:
 
 def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
     """Returns the encrypted sentences of an exercise's mistakes, by question."""
-    found: defaultdict[str, dict[Key, dict[int, set[tuple[str, str]]]]]
-    found = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
+    found: defaultdict[str, dict[Key, dict[int, dict[tuple[str, str], None]]]]
+    found = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     variants = variants_in(course.variants("misconceptions", exercise))
     ranked = {v: (_ENTRY, hint_of(v), hint_of(v)) for v in variants} | changes_of(exercise)
     for variant, answers in answers_of(exercise, [*ranked]).items():
         rank, own, general = ranked[variant]
         if answers and (rank == _ENTRY or not _only_raises(answers)):
-            found[variant.question][tuple(sorted(answers.items()))][rank].add((own, general))
+            found[variant.question][tuple(sorted(answers.items()))][rank][own, general] = None
     first = {
-        question: {key: _of_families(by_rank[min(by_rank)]) for key, by_rank in of_question.items()}
+        question: {
+            key: [own for own, _ in by_rank[_ENTRY]]
+            if _ENTRY in by_rank
+            else _of_families(by_rank[min(by_rank)])
+            for key, by_rank in of_question.items()
+        }
         for question, of_question in found.items()
     }
     return {question: _sealed(hints) for question, hints in first.items()}
@@ -101,28 +107,29 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
 
 def entry_sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
     """Returns the encrypted sentences of an exercise's catalog entries only, by question."""
-    found: defaultdict[str, defaultdict[Key, set[str]]] = defaultdict(lambda: defaultdict(set))
+    found: defaultdict[str, defaultdict[Key, list[str]]] = defaultdict(lambda: defaultdict(list))
     variants = variants_in(course.variants("misconceptions", exercise))
     for variant, answers in answers_of(exercise, variants).items():
         if answers:
-            found[variant.question][tuple(sorted(answers.items()))].add(hint_of(variant))
+            found[variant.question][tuple(sorted(answers.items()))].append(hint_of(variant))
     return {question: _sealed(hints) for question, hints in found.items()}
 
 
-def _sealed(hints: Mapping[Key, set[str]]) -> dict[str, str]:
+def _sealed(hints: Mapping[Key, Iterable[str]]) -> dict[str, str]:
+    distinct = {key: [*dict.fromkeys(of_key)] for key, of_key in hints.items()}
     return dict(
-        sealed(sorted(of_key), dict(key))
-        for key, of_key in hints.items()
+        sealed(of_key, dict(key))
+        for key, of_key in distinct.items()
         if len(of_key) <= MOST_SENTENCES
     )
 
 
-def _of_families(hints: Iterable[tuple[str, str]]) -> set[str]:
+def _of_families(hints: Iterable[tuple[str, str]]) -> list[str]:
     """Returns a sentence for each family: the precise one if only one fits, or the general one."""
     precise: defaultdict[str, set[str]] = defaultdict(set)
     for own, general in hints:
         precise[general].add(own)
-    return {own.pop() if len(own) == 1 else general for general, own in precise.items()}
+    return sorted({own.pop() if len(own) == 1 else general for general, own in precise.items()})
 
 
 def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:

@@ -219,6 +219,20 @@ def test_four_mistakes_or_an_error_give_no_sentence(
     assert chosen((tool._ENTRY, "raised ValueError: no")) == 1
 
 
+def test_sentences_of_the_catalogue_keep_its_order(
+    monkeypatch: pytest.MonkeyPatch, tool: ModuleType
+) -> None:
+    hints = ("What is scaled?", "Is the root an integer?", "And the length?")
+    entries = [Variant("f", hint[0], object, "one: two", hint) for hint in hints]
+    monkeypatch.setattr(tool, "changes_of", lambda exercise: {})
+    monkeypatch.setattr(tool, "answers_of", lambda _, asked: {v: {"check": ("1",)} for v in asked})
+    monkeypatch.setattr(tool, "variants_in", lambda path: entries)
+    monkeypatch.setattr(tool, "sealed", lambda sentences, answers: ("place", [*sentences]))
+    course, exercise = SimpleNamespace(variants=lambda *_: Path()), object()
+    expected = {"f": {"place": [f"The likely mistake: two. {hint}" for hint in hints]}}
+    assert tool.sentences(course, exercise) == tool.entry_sentences(course, exercise) == expected
+
+
 def test_nearly_every_mistake_is_named_while_a_student_works(
     course: Course, tmp_path: Path
 ) -> None:

@@ -548,8 +548,9 @@ def columns_of_weights_sum_to_one(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the first dimension with the rows: in a batch, sentences compete",
-    hint="Which dimension of the scores holds the keys when there is a batch?",
+    confuses="the first dimension with the last one: softmax runs along dimension 0, so that the "
+    "queries of a single sentence compete, and the sentences of a batch",
+    hint="Which dimension of the scores holds the keys, with a batch and without one?",
 )
 def softmax_over_dimension_zero(inputs):
     return torch.softmax(inputs @ inputs.transpose(-2, -1), dim=0) @ inputs
