@@ -655,9 +655,10 @@ class causal_to_the_context(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="masking scores before softmax with masking weights after it: the weights of padding "
-    "are set to 0 after softmax instead of masking the scores before it",
-    hint="Add up the weights of one query. Do they still sum to one?",
+    confuses="masking scores before softmax with removing padding after it: padding is removed "
+    "only after softmax (its weights or its values are set to 0), so its scores take a share of "
+    "the weights",
+    hint="Add up the weights of one query over the tokens that are not padding. Is the sum one?",
 )
 class padding_zeroed_after_softmax(_Cross):
     def forward(self, x, context, key_padding_mask=None):
