@@ -96,8 +96,8 @@ class Diagnosis:
             again = AskedAgain(self._known, result.question, asked, partial(ask, result.question))
             rows = again.rows() or of_causes(self._known, result.question, asked, beside=True)
             name, hint = name_and_hint((), rows)
-        full = f"{self._exercise.name}.{name}" if name else None
-        return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
+        misconception = f"{self._exercise.name}.{name}" if name else None
+        return replace(result, misconception=misconception, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
         """Returns the name that a misconception's own answers get, or None.
@@ -133,8 +133,7 @@ class Diagnosis:
         if key not in self._diagnosed:
             tests = {test: asked.answered(test) for test in self._known.tests(question)}
             search = self._search(question, asked)
-            entries = search.entries()
-            self._diagnosed[key] = _Explanation(behaviour_of(tests), entries)
+            self._diagnosed[key] = _Explanation(behaviour_of(tests), search.entries())
         known = self._diagnosed[key]
         spoken_of = [row for row in known.entries if not text or row.is_spoken_of_in(text)]
         if spoken_of:

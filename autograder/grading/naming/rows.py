@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from io import StringIO
 from tokenize import NAME, TokenError, generate_tokens
@@ -14,6 +14,10 @@ from ...suite.variants import Variant
 from .families import Member
 from .families.words import LEAD, frequency_place, id_of, lead_of, words_of
 
+#: the note on a mistake that does not explain every value
+NOTE = " There may be another mistake as well."
+#: the family whose words do not say what is wrong
+_VAGUE = "one_step_is_left_out"
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
 
@@ -53,12 +57,18 @@ class Row:
     @classmethod
     def _of_family(cls, key: str, rank: int, detail: str, number: int, in_check: bool) -> Row:
         words, lead = words_of(key), lead_of(key)
-        text = _as_if(words, lead)
-        return cls(id_of(key), text, rank, (), words, detail, lead, number, in_check, key)
+        own = (words, detail, lead, number, in_check, key)
+        return cls(id_of(key), _as_if(words, lead), rank, (), *own)
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Returns a row that describes two mistakes, with the name of the one of lower rank."""
+        """Returns a row that describes two mistakes, with the name of the one of lower rank.
+
+        If only one of them says what is wrong, the other may be a different way to the same values.
+        """
+        told = [row for row in (one, other) if row.key != _VAGUE or row.detail]
+        if len(told) == 1:
+            return replace(told[0], hint=told[0].precise + NOTE, detail="")
         words = _both(one.words, other.words)
         detail = _both(one.detail or one.words, other.detail or other.words)
         name, rank = min(one, other, key=lambda row: row.rank).name, max(one.rank, other.rank)
@@ -114,8 +124,8 @@ def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, 
     rows = entries or _of_most_frequent([row for row in members if row.rank == rank])
     names, hints = {row.name for row in rows}, {row.hint for row in rows}
     details = {row.precise for row in rows if row.detail}
-    if len(hints) == 1 and len(details) == 1:  # rows with equal answers may differ in their places
-        hints = details
+    # rows with equal answers may differ in their places
+    hints = details if len(hints) == len(details) == 1 else hints
     return names.pop() if len(names) == 1 else "", hints.pop() if len(hints) == 1 else ""
 
 
@@ -128,9 +138,8 @@ def _of_most_frequent(rows: Sequence[Row]) -> Sequence[Row]:
 def hint_of(variant: Variant) -> str:
     """Returns the text for a student: the likely confusion, and a question."""
     confused, _, happens = variant.confuses.rstrip(".").partition(": ")
-    if happens:
-        return f"The likely mistake: {happens}. {variant.hint}"
-    return f"It looks as if this answer confuses {confused}. {variant.hint}"
+    lead = "The likely mistake:" if happens else "It looks as if this answer confuses"
+    return f"{lead} {happens or confused}. {variant.hint}"
 
 
 def _happens_in(variant: Variant) -> str:

@@ -18,15 +18,13 @@ from .changed_entries import ChangedEntries
 from .families import is_plain
 from .pairs import AskPair, Budget, PairSearch
 from .record import OF_GRADIENTS, THROUGH_NAN, AnswerRecord, Call, RecordedAnswers
-from .rows import Row
+from .rows import NOTE, Row
 from .table import UNKNOWN, Table
 
 #: the most calls to members for one answer
 MOST_CALLS = 1500
 #: the number of rows with the best estimates for which the exact value is computed
 _LIKELY = 4
-#: the note on a mistake that does not explain every value
-NOTE = " There may be another mistake as well."
 #: the second of two mistakes if no row leaves out the same errors; the name is that of the first
 UNRAISED = Row("", "", rank=1000, words="a required error is not raised")
 
