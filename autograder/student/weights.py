@@ -25,12 +25,17 @@ def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
 
 
 def superfluous_names(step: RecordedCall) -> tuple[str, str, str] | None:
-    """Returns (got, expected, advice) if a layer has weights that a check does not set, or None."""
-    extra = [name for name in step.found if name not in step.weights]
+    """Returns (got, expected, advice) if a layer has weights that must not exist, or None.
+
+    A check may set the weights of some inner layers only; the others may then have weights.
+    """
+    owners = {"", *(name.rpartition(".")[0] for name in step.weights)}
+    own = [name for name in step.found if name.rpartition(".")[0] in owners]
+    extra = [name for name in own if name not in step.weights]
     if not step.weights or not extra:
         return None
-    got = f"{len(step.found)} trainable weights, with {_some(extra)}"
-    expected = f"{len(step.weights)}, without {'it' if len(extra) == 1 else 'them'}"
+    got = f"{len(own)} trainable weights, with {_some(extra)}"
+    expected = f"{len(own) - len(extra)}, without {'it' if len(extra) == 1 else 'them'}"
     return got, expected, _advice_to_remove(extra)
 
 

@@ -12,7 +12,7 @@ import torch
 from pytest import MonkeyPatch
 from torch import nn
 
-from autograder.worker import execution, wire
+from autograder.worker import execution
 from autograder.worker.answering import Worker
 
 
@@ -116,15 +116,3 @@ def test_entries_that_share_memory_have_the_sum_of_their_gradients() -> None:
     for function in (strided, torch.clone):
         _, (found,), _ = execution.gradients(function, [expanded], cotangent)
         assert torch.allclose(found, cotangent.sum(0).expand(2, 3))
-
-
-def test_a_transposed_argument_is_a_view_of_exactly_its_elements() -> None:
-    based: list[torch.Tensor] = []
-    for argument in (torch.randn(3, 2).mT, torch.randn(4, 2)[1:3].mT):
-        frame = b"".join(wire.encode(0, argument, layouts=True))
-        end = wire.HEAD.size + wire.HEAD.unpack_from(frame)[1]
-        header, data = frame[wire.HEAD.size : end], bytearray(frame[end:])
-        sent = wire.decode(header, data, layouts=True)
-        execution.call(based.append, [sent])
-    assert [copy.stride() for copy in based] == [(1, 2), (1, 2)]
-    assert all(copy._base is not None and copy._base.numel() == copy.numel() for copy in based)
