@@ -1,6 +1,6 @@
 """Several fork servers of one run, because each of them forks only one worker at a time.
 
-A fork takes 2 ms, and a short exercise about 28 ms of CPU time, so more than some 14 jobs would
+A fork takes 1 ms, and a short exercise about 18 ms of CPU time, so more than some 16 jobs would
 wait for a single fork server (`benchmarks/many_jobs.py`).
 """
 
