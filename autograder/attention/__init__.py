@@ -1,1 +1,1 @@
-"""Code about attention, the subject of this course. Only notebooks, suites and tests import it."""
+"""Code specific to attention, this course's subject. Only notebooks, suites and tests import it."""

@@ -1,4 +1,4 @@
-"""Draws arrows from a query to the words it looks at, and two vectors with their angle."""
+"""Draws arrows from a query to the words it looks at, and the angle between two vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ASIDE = 0.16  # the distance between two heads' arrows; two words are 1 apart
 
 
 def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str = "") -> None:
-    """Draw an arrow from a query to each word that it looks at, as wide as the weight.
+    """Draw an arrow from a query to each word that it looks at; a larger weight is a wider arrow.
 
     Args:
         weights: (S,), one per word, none negative; or (H, S) for H heads, each in its own color; or
@@ -49,7 +49,7 @@ def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str 
 
 
 def no_arrows(words: Sequence[str], why: str, title: str = "") -> None:
-    """Draw the words, and a text that says why there are no arrows."""
+    """Draw the words, and a note that says why there are no arrows."""
     with styled():
         axes = _stage(words, title)
         middle = len(words) / 2 - 0.5
@@ -95,7 +95,7 @@ def _legend(axes: Axes, heads: int, words: int, query: int) -> None:
 
 
 def dot_product(first: Any, second: Any, title: str = "") -> None:
-    """Draw two vectors of the plane, their angle and their dot product.
+    """Draw two vectors in the plane, the angle between them and their dot product.
 
     Args:
         first: two numbers.
@@ -123,7 +123,7 @@ def dot_product(first: Any, second: Any, title: str = "") -> None:
 
 
 def _called(weights: Any) -> list[list[float]] | None:
-    """Return the weights of each head, or None if an answer is missing or fails."""
+    """Return each head's weights, or None if an answer is missing or fails."""
     try:
         value = torch.as_tensor(weights() if callable(weights) else weights).detach()
         heads: list[list[float]] = value.reshape(-1, value.shape[-1]).tolist()

@@ -1,4 +1,4 @@
-"""Trains a student's own layer on small sentences, and shows where it looks."""
+"""Trains a student's own layer on short sentences, and shows where it looks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SECONDS = 60.0
 def at_work(
     build: Callable[[], nn.Module], sentence: str, *, heads: int = 1, inside: str = ""
 ) -> None:
-    """Train a layer on hundreds of small sentences, and show which words it looks at.
+    """Train a layer on hundreds of short sentences, and show which words it looks at.
 
-    Arrows start at the first gap of the sentence, `___`, which the layer fills; if there is no gap,
+    Arrows start at the first gap in the sentence, `___`, which the layer fills; if there is no gap,
     they start at the last word, and the layer predicts the next one. A view below shows where each
     of the other words looks. Training takes a second or two. If the layer can't be trained, no
     error is raised, and the picture says why.

@@ -129,7 +129,7 @@ def _page(table: torch.Tensor, tokens: list[str], title: str, query: int) -> str
 
 
 def _summary(row: list[float], query: int, names: list[str]) -> str:
-    """Return a sentence that names up to three tokens to which a query gives most weight."""
+    """Return a sentence that names up to three tokens to which a query gives the most weight."""
     first, *others = sorted(range(len(row)), key=lambda key: -row[key])[:3]
     best = [first, *(key for key in others if row[key] > _SHOWN)]
     looks = ", ".join(f'"{names[key]}" {row[key]:.0%}' for key in best)
@@ -137,5 +137,5 @@ def _summary(row: list[float], query: int, names: list[str]) -> str:
 
 
 def _json(value: object) -> str:
-    """Return JSON that can't end a script element."""
+    """Return JSON that can't close the script element around it."""
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")

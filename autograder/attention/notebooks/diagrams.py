@@ -1,4 +1,4 @@
-"""Diagrams for the notebooks: one query, heads as colors, shapes, residual paths of a block."""
+"""Diagrams for the notebooks: one query, heads as colors, shapes, a block's residual paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NARROW = 3.5  # inches; a phone hardly shrinks letters in a picture of this wid
 
 
 def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
-    """Draw query heads above the heads of keys and values that they read.
+    """Draw query heads above the key and value heads that they read.
 
     Args:
         num_heads: H, the number of query heads; at most 16 are readable.
@@ -56,7 +56,7 @@ def _head(axes: Axes, across: float, height: float, text: str, color: str) -> No
 
 
 def _pale(color: str) -> tuple[float, float, float]:
-    """Return the same color, light enough for dark letters on a light or dark page."""
+    """Return a shade of the color that is light enough for dark letters."""
     red, green, blue = to_rgb(color)
     return (0.35 * red + 0.65, 0.35 * green + 0.65, 0.35 * blue + 0.65)
 
@@ -99,7 +99,7 @@ def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
 
 
 def one_query(words: Sequence[str], query: int, weights: Sequence[float], title: str = "") -> None:
-    """Draw how one query is compared with all keys and mixes all values by their weights.
+    """Draw how one query is compared with all keys, and how the weights then mix the values.
 
     Args:
         words: the T words.

@@ -1,7 +1,7 @@
-"""Draws matrices: colors, cells, numbers, labels, in sizes that are readable on any screen.
+"""Draws the colors, cells, numbers and labels of matrices in sizes readable on any screen.
 
-Sizes are chosen for a phone: a page of 390 pixels leaves about 300 for a notebook's picture.
-Anything wider is shrunk until nobody can read it.
+Sizes are chosen for a phone: a page 390 pixels wide leaves about 300 for a picture in a notebook. A
+wider picture is shrunk until nobody can read it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _LARGEST_WITH_TICKS = 24
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of rows, from the top, and of columns, from the left; None means numbers."""
+    """Row labels, from the top, and column labels, from the left; None means numbers."""
 
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
@@ -81,7 +81,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The size of one matrix in inches, without and with the labels around it."""
+    """A matrix's size in inches, without and with the labels around it."""
 
     width: float
     height: float
@@ -94,8 +94,9 @@ class Panel:
 def styled() -> Iterator[None]:
     """Use the colors of these pictures within the block, then restore the caller's.
 
-    A notebook shows figures in interactive mode only. Its first figure turns this mode on, but a
-    `plt.rc_context` around that figure turns it off again, so later figures would not be shown.
+    Notebooks show figures only in interactive mode. A notebook's first figure turns this mode on,
+    but a `plt.rc_context` around that figure turns it off again, so later figures would not be
+    shown.
     """
     with plt.rc_context(_STYLE):
         if "inline" in matplotlib.get_backend():
@@ -109,7 +110,7 @@ def styled() -> Iterator[None]:
 def _sharpen() -> None:
     """Draw twice as many pixels for the same size: phones shrink pictures, and readers zoom in.
 
-    If the notebook has chosen a format itself, that format stays.
+    A format that the notebook has chosen itself is kept.
     """
     backend = InlineBackend.instance()
     if backend.figure_formats == {"png"}:
@@ -117,7 +118,7 @@ def _sharpen() -> None:
 
 
 def panel_of(values: np.ndarray, labels: Labels) -> Panel:
-    """Return a panel whose cells are as large as their numbers need, with room for labels."""
+    """Return a panel with cells large enough for their numbers, and with room for labels."""
     rows, columns = values.shape
     width = min(max(_CELL[0] * columns, _SMALLEST_PANEL[0]), _LARGEST_PANEL)
     height = min(max(_CELL[1] * rows, _SMALLEST_PANEL[1]), _LARGEST_PANEL)
@@ -133,7 +134,7 @@ def has_numbers(values: np.ndarray) -> bool:
 
 
 def wrapped(text: str, inches: float) -> str:
-    """Wrap a text into lines that are at most `inches` wide."""
+    """Wrap text into lines that are at most `inches` wide."""
     return textwrap.fill(text, width=max(int(inches / _LETTER), 14))
 
 
@@ -194,7 +195,7 @@ def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
 
 
 def draw_excuse(axes: Axes, text: str, width: float) -> None:
-    """Draw a panel with `text`, the reason why there is no matrix to draw."""
+    """Draw a panel with `text`, which says why there is no matrix to draw."""
     for side in axes.spines.values():
         side.set_linestyle((0, (3, 3)))
     axes.set_xticks([])

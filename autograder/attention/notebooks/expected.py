@@ -1,4 +1,4 @@
-"""Weights that the lessons put into a student's layer, and results that their pictures expect.
+"""Weights that the lessons put into a student's layer, and expected results for their pictures.
 
 They are here, not in the notebooks' cells, so that a reader sees a name instead of a table of
 numbers. Results are rounded.

@@ -1,7 +1,7 @@
 """Computes the answers to guesses that code in the notebook's own cell would give away.
 
-A guess about a line of code is compared in its cell with the result of that line. The answers here
-are numbers that students work out themselves.
+A guess about a line of code is compared, in its cell, with the result of that line. The answers
+here are numbers that students work out themselves.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def names_of_trained_weights(module: nn.Module) -> list[str]:
 
 
 def kept_entry() -> float:
-    """Return the value of a kept entry of 6 after dropout with p = 0.9."""
+    """Return what an entry of 6 becomes if dropout with p = 0.9 keeps it."""
     return 6.0 / (1.0 - 0.9)
 
 
@@ -58,12 +58,12 @@ def without_relu() -> int:
 
 
 def speed_of_the_second_pair() -> float:
-    """Return the radians by which pair 1 turns per position, for d = 4 and base 16."""
+    """Return the angle in radians by which pair 1 turns per position, for d = 4 and base 16."""
     return float(16.0 ** (-2 / 4))
 
 
 def start_of_the_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Return the first three numbers of a mixture of all values, by one row of weights."""
+    """Return the first three numbers of all values mixed by one row of weights."""
     return (weights @ values)[0, :3]
 
 

@@ -27,7 +27,7 @@ def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) ->
 
 
 def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Return the weights of one block, (H, T, T); its layers have the names in the exercises."""
+    """Return one block's weights, (H, T, T); its layers are named as in the exercises."""
     attention = block.get_submodule("attention")
     normed = block.get_submodule("norm1")(x)
     queries, keys = (
@@ -42,7 +42,7 @@ def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
 
 def copying(looks: torch.Tensor, tokens: Sequence[str], chosen: Sequence[str]) -> torch.Tensor:
-    """Return how much each head looks at the token after an earlier copy of a token, (blocks, H).
+    """Return how much each head looks at what followed earlier copies of a token, (blocks, H).
 
     Args:
         looks: (blocks, H, T, T), as `block_looks` returns them.

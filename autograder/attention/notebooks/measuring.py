@@ -29,7 +29,7 @@ def seconds(run: Callable[[], Any]) -> float:
 
 
 def weights_of(*scores: float) -> torch.Tensor:
-    """Return the softmax weights of one row of scores."""
+    """Return the softmax weights for one row of scores."""
     return torch.tensor(scores, dtype=torch.float64).softmax(dim=0)
 
 

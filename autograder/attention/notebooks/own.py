@@ -20,8 +20,8 @@ from ...student.folder import check_folder
 def own_or_part(question: str) -> Any:
     """Return a student's own answer if it passes its checks, otherwise the ready-made part.
 
-    Also shows which of the two is returned. The notebook is in the assignment's folder or one below
-    it. Raises `UserError` if there is neither.
+    Also shows which of the two is returned. The notebook is in the assignment's folder or in a
+    folder below it. Raises `UserError` if there is neither.
     """
     folder = assignment_folder(Path.cwd(), question)
     try:

@@ -87,10 +87,10 @@ def side_by_side(
     columns: Sequence[str] | None = None,
     within: float | None = _PRINTED,
 ) -> None:
-    """Draw the result of an answer next to the expected one, with one scale of colors.
+    """Draw the result of an answer next to the expected one, with the same color scale.
 
-    Cells that differ have a frame; equal numbers look equal. Small matrices are drawn side by
-    side, wider ones one above the other.
+    Frames mark cells that differ; numbers that count as equal are printed the same. Small matrices
+    are drawn side by side, wider ones one above the other.
 
     Args:
         answer: called without arguments. If it raises, or returns a different shape, its side
@@ -136,7 +136,7 @@ beside = side_by_side
 
 
 def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
-    """Draw steps from top to bottom, each a box with its shape and the meaning of the shape.
+    """Draw steps from top to bottom, each a box with its shape and what the shape means.
 
     Args:
         steps: (name, shape, meaning) of each; the last two may be empty.
@@ -177,7 +177,7 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: float | None) -> str:
-    """Draw frames around the cells that differ; return a text with their number."""
+    """Draw frames around the cells that differ, and return a text that counts them."""
     if given is None:
         return ""
     differs = _differing(given, wanted, within)
@@ -194,7 +194,7 @@ def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> n
 
 
 def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return an answer's numbers as text; a wrong number gets the digits that show the error."""
+    """Return an answer's numbers as text; a wrong number has enough digits to show the error."""
     differs = _differing(given, wanted, _PRINTED)
     texts = np.where(differs, numbers_of(given), numbers_of(wanted))
     same = differs & (texts == numbers_of(wanted))

@@ -1,4 +1,4 @@
-"""Small English sentences whose pronouns show who was meant, as training data for a layer."""
+"""Short English sentences whose pronouns show who was meant, as training data for a layer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def vocabulary() -> tuple[str, ...]:
 
 
 def ids_of(sentence: list[str]) -> torch.Tensor:
-    """Return the ids of words, (T,) int64; raise `ValueError` for a word that is in no sentence."""
+    """Return the ids of words, (T,) int64; raise `ValueError` for a word in no sentence."""
     known = vocabulary()
     for word in sentence:
         if word not in known:

@@ -21,10 +21,10 @@ _VALUES, _AFTER = ("W_value", "value"), ("out_proj", "proj")
 
 
 class SentenceReader(nn.Module):
-    """A small model: embeddings of words and positions, a student's layer, a score for each word.
+    """A small model: word and position embeddings, a student's layer, a score for each word.
 
     `build` makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words. With `looks_back`, the
-    model guesses the word after the last one, otherwise the words in gaps.
+    model guesses the word after the last one; otherwise, it guesses the words in the gaps.
     """
 
     def __init__(self, build: Callable[[], nn.Module], *, looks_back: bool) -> None:
@@ -39,7 +39,7 @@ class SentenceReader(nn.Module):
         self.scores = nn.Linear(_SIZE, words)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Map (B, T) ids of words to (B, T, V) scores."""
+        """Map (B, T) word ids to (B, T, V) scores."""
         x = self.embedding(ids) + self.places.weight[: ids.shape[1]]
         found: torch.Tensor = self.scores(x + self.layer(x))
         return found
@@ -57,7 +57,7 @@ class SentenceReader(nn.Module):
 def trained(build: Callable[[], nn.Module], *, looks_back: bool) -> SentenceReader:
     """Return a reader trained on all sentences, with the same random numbers each time.
 
-    Raises any exception of the layer.
+    Passes on any exception that the layer raises.
     """
     everything = torch.stack([ids_of(sentence) for sentence in sentences()])
     with _one_thread(), torch.random.fork_rng(devices=[]):

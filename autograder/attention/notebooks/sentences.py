@@ -1,4 +1,4 @@
-"""The sentences of the lessons as words, vectors, scores, weights and contexts.
+"""The lessons' sentences as words, vectors, scores, weights and contexts.
 
 Each notebook imports the values that it shows. Results are rounded to four digits.
 """

@@ -50,7 +50,7 @@ def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
 
 
 def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None:
-    """Draw the keys and values that each step of writing a text computes, and those that it keeps.
+    """Draw the keys and values that each step of text generation computes, and those that it keeps.
 
     Args:
         prompt: the number of given tokens, all processed in the first call.

@@ -1,4 +1,4 @@
-"""Small stories made by a grammar from a seed: enough text to train a model, and to test it.
+"""Short stories that a grammar makes from a seed: enough text to train a model, and to test it.
 
 Every creature's name is made up for its story, so a reader can know it only by looking back. The
 grammar also computes the surprise (-ln p) of its stories for a reader who knows all of its rules,
@@ -46,7 +46,7 @@ class UnknownTokenError(KeyError):
     """Raised for a text with a token that no story contains."""
 
     def _render_traceback_(self) -> list[str]:
-        """Return the text that a notebook shows, without the lines of the call."""
+        """Return the text that a notebook shows, without a traceback."""
         return [f"{type(self).__name__}: {self.args[0]}"]
 
 
@@ -71,7 +71,7 @@ class _Storyteller:
 
 
 def story(seed: int) -> tuple[str, float]:
-    """Return a story in one line, and its surprise: the sum of -ln p over all choices."""
+    """Return a story on one line, and its surprise: the sum of -ln p over all choices."""
     tell = _Storyteller(seed)
     hero, friend = tell.name(), tell.name()
     animal, other = tell.pick(_ANIMALS), tell.pick(_ANIMALS)

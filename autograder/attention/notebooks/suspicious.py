@@ -1,4 +1,4 @@
-"""Functions with a mistake, for the cells *debug this* of the notebooks.
+"""Functions with a mistake, for the notebooks' *debug this* cells.
 
 The code is here, not in a cell, because a corrected copy of it would answer the question next to
 it.

@@ -1,4 +1,4 @@
-"""Checks whether zeros are drawn independently, with one probability, and again in every call.
+"""Checks whether zeros are drawn independently, with one probability, and differently in each call.
 
 Most functions return None if they find no problem, otherwise a description of it. With the bounds
 of `tails`, a right answer fails less than once in a million runs, for every p.
@@ -73,7 +73,7 @@ def rate_problem(
 def factor_problem(
     after: torch.Tensor, before: torch.Tensor, p: float, tolerance: float = 1e-4
 ) -> str | None:
-    """Return None if kept entries are multiplied by 1 / (1 - p), otherwise the factor in words.
+    """Return None if kept entries are multiplied by 1 / (1 - p), otherwise the problem.
 
     `before` contains no zeros; `tolerance` is relative.
     """
@@ -101,9 +101,9 @@ def dependence_problem(
     """Return None if entries are dropped independently along every dimension, else the problem.
 
     Counts the dropped entries of each line along a dimension: if a line is dropped as a whole, the
-    counts spread too widely; if a fixed number is dropped in each, they don't spread. If the share
-    differs from p, which is a separate problem, the actual share is used. Needs more than 30 lines
-    in each dimension of more than one entry, and 200 lines to notice a fixed number.
+    counts spread too widely; if the same number is dropped in every line, they don't spread. If the
+    share differs from p, which is a separate problem, the actual share is used. Needs more than 30
+    lines along each dimension that has more than one entry, and 200 lines to notice a fixed number.
     """
     total, zeros = _counts(dropped, present)
     if zeros in (0, total):  # there is no pattern
@@ -144,7 +144,7 @@ def _counts(dropped: torch.Tensor, present: torch.Tensor | None) -> tuple[int, i
 
 
 def _together(lines: Mapping[int, _Lines]) -> list[int]:
-    """Return the dimensions along which lines are dropped as a whole."""
+    """Return the dimensions along which whole lines are dropped."""
     # fewer independent draws also make the other dimensions look slightly dependent
     far = max((found.spread for found in lines.values()), default=0.0) / 3
     return [
@@ -162,9 +162,9 @@ def shared_or_rate_problem(
 ) -> str | None:
     """Return None if entries are dropped independently with probability p.
 
-    Otherwise, return which of these is the case: entries are dropped together along some of the
-    dimensions, whose names are `names`; the share of dropped entries is wrong; or every line has
-    the same number of dropped entries.
+    Otherwise, return the problem: entries are dropped together along some of the dimensions, whose
+    names are `names`; the share of dropped entries is wrong; or every line has the same number of
+    dropped entries.
     """
     lines = _of_all_dimensions(dropped, present, p)
     together = [names[dim] for dim in _together(lines)]
@@ -178,10 +178,11 @@ def shared_or_rate_problem(
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """The counts of all lines along a dimension.
+    """Statistics of the number of dropped entries in each line along a dimension.
 
-    `spread` says by how many standard deviations the sum of their squared deviations differs from
-    its mean; `too_uneven` and `too_even` say how improbable that is, in nats: 0 if it is usual.
+    `spread` says by how many standard deviations the sum of the squared deviations differs from its
+    mean; `too_uneven` and `too_even` say how improbable that is, in nats: 0 if the sum is not
+    unusual.
     """
 
     spread: float
@@ -289,9 +290,9 @@ def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
 def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5) -> str | None:
     """Return None if equal causal attention weights were dropped out correctly, else the problem.
 
-    `weights` are (calls, B, H, T, T) after dropout, each within `error`. Row t had the weight
-    1 / (t + 1) for token t and each before it. Each of these is now 0 or divided by 1 - p,
-    independently along every dimension.
+    `weights` are (calls, B, H, T, T) after dropout, each with an error of at most `error`. Before
+    dropout, row t has the weight 1 / (t + 1) for token t and for each token before it. After it,
+    each of these is 0 or divided by 1 - p, independently along every dimension.
     """
     weights = weights.detach()
     past = torch.ones_like(weights).tril().bool()
@@ -311,7 +312,7 @@ def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5)
 def _changed_problem(
     weights: torch.Tensor, before: torch.Tensor, dropped: torch.Tensor, p: float, error: float
 ) -> str | None:
-    """Return None if every weight is 0 or divided by 1 - p, otherwise a text about the change."""
+    """Return None if every weight is 0 or divided by 1 - p, otherwise what changed."""
 
     def near(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
         # False if one of them is nan; the second term is the default tolerance

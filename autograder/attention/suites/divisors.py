@@ -9,10 +9,10 @@ _AMONG = 6
 
 
 def undivided(draw: Draw) -> list[tuple[int, int]]:
-    """Return pairs of a number and a non-divisor, of every kind that a check may miss.
+    """Return pairs of a number and a non-divisor, one of each kind that a check may miss.
 
-    The number may be smaller than the other, one more or one less than a multiple, share a divisor
-    with it, or be an odd multiple of its half.
+    The number may be smaller than the non-divisor, one more or one less than a multiple, share a
+    divisor with it, or be an odd multiple of its half.
     """
     among, times = draw.integer(3, _AMONG), draw.integer(1, 2)
     common = 2 * draw.integer(1, 2)

@@ -22,7 +22,7 @@ _CALLS, _WITH_GRADIENTS = 5, 3
 
 
 def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
-    """Return weights for the layer that makes values, so that outputs show attention weights.
+    """Return weights for the layer that computes values, so that outputs show attention weights.
 
     The shape is (num_heads * (num_tokens + 1), num_tokens). For inputs that are unit vectors,
     column s of every head is the weight of token s, and the last column is the sum of these
@@ -41,7 +41,7 @@ def check_dropped_weights(
     likely: str,
     above: float = 0.0,
 ) -> None:
-    """Check that train mode drops attention weights only, each independently with probability p.
+    """Check that train mode drops only attention weights, each independently with probability p.
 
     `x` is (B, T, D). All scores are equal, and values show the weights, as with `shown_weights`;
     the layer's bias adds `above` to every output, so that no output is 0 without dropout.

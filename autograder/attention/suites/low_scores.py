@@ -34,10 +34,10 @@ _LOUD = 1e5
 
 @dataclass(frozen=True, slots=True)
 class ScaledScores:
-    """Declares that scores are divided by the root of a size, and makes very low scores.
+    """Declares that scores are divided by the square root of a size, and makes very low scores.
 
     The first three tensors of a function are its queries, keys and values, or tokens and the
-    weights (H, d, d_in) that make queries and keys of them.
+    weights (H, d, d_in) that turn them into queries and keys.
     """
 
     letter: str
@@ -52,7 +52,7 @@ class ScaledScores:
         )
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
-        """Return arguments with low scores, or `made` if the class does not describe its shapes.
+        """Return arguments with low scores, or `made` if their shapes don't fit this class.
 
         All values except that of the first key are large.
         """

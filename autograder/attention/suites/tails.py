@@ -1,8 +1,8 @@
-"""Bounds for improbable counts that hold exactly, for any rate and any number of draws.
+"""Bounds on the probability of extreme counts, exact for any rate and any number of draws.
 
-Each is a Chernoff bound: P(S >= s) <= E[exp(t S)] exp(-t s) for every t > 0, at its best t. A right
-answer exceeds `SURE` in one statistic with a probability below 2e-9; a question has fewer than 500
-statistics, so a right answer fails less than once in a million.
+Each is a Chernoff bound: P(S >= s) <= E[exp(t S)] exp(-t s) for every t > 0, with the best t. A
+right answer exceeds `SURE` in one statistic with a probability below 2e-9; a question has fewer
+than 500 statistics, so a right answer fails less than once in a million.
 """
 
 from __future__ import annotations
