@@ -1,4 +1,4 @@
-"""Makes the files of `assignments/<assignment>/`, the form of an assignment that students get."""
+"""Makes the files in `assignments/<name>/`, the version of an assignment that students get."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _manifest(
 
 
 def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the files of hints, texts for right answers, known mistakes and stars, by path."""
+    """Returns the files with hints, texts for right answers, known mistakes and stars, by path."""
     texts: dict[str, Mapping[str, object]] = {
         HINTS: hints_of(root, assignment),
         AFTERWARDS: afterwards_of(root, assignment),
@@ -136,7 +136,7 @@ def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the files of rules that the checks read, unchanged from the course."""
+    """Returns the rule files that the checks read, unchanged from the course."""
     source = root / "source"
     files = (source / assignment.name / RULES, source / CALLS)
     if not files[0].is_file():
@@ -286,7 +286,7 @@ EXTRAS = "extras"
 
 
 def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the files of `source/<assignment>/extras/` by their path in the release.
+    """Returns the files in `source/<assignment>/extras/` by their path in the release.
 
     A `.md` file becomes a notebook without questions; other files are released unchanged. Raises
     `ContentError` if a file has the name of an exercise or is not text.

@@ -18,7 +18,7 @@ DATE = (2020, 1, 1, 0, 0, 0)
 
 
 def bundle_bytes(folder: str, files: Mapping[str, bytes]) -> bytes:
-    """Returns a zip of `files` below `folder`: sorted, with one date, and not compressed.
+    """Returns a zip of `files` below `folder`: sorted, all with one date, and not compressed.
 
     Compressed bytes would differ between versions of zlib.
     """

@@ -1,7 +1,7 @@
-"""Reads claims: expressions below the statements of a lesson, which a test evaluates.
+"""Reads claims: expressions that follow statements in a lesson and that a test evaluates.
 
-A claim is a comment on separate lines, `<!-- holds: rounds(0.5**2, "0.25") -->`. It is evaluated at
-its place in the solved notebook, so it may use every name that the cells above define.
+A claim is a comment on lines of its own, `<!-- holds: rounds(0.5**2, "0.25") -->`. It is evaluated
+at that point of the solved notebook, so it may use every name that the cells above define.
 """
 
 from __future__ import annotations

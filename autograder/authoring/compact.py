@@ -13,14 +13,14 @@ _CLOSING = ")]}"
 
 @dataclass(frozen=True, slots=True)
 class CompactText:
-    """A text without white space; `lines[i]` is the original line of `text[i]`, from 1."""
+    """A text without white space; `lines[i]` is the original line of `text[i]`, counted from 1."""
 
     text: str
     lines: tuple[int, ...]
 
 
 def compact(text: str) -> CompactText:
-    """Removes all white space, and commas before closing brackets; makes all quotes double."""
+    """Removes white space and trailing commas, and changes all quotes to double quotes."""
     characters: list[str] = []
     lines: list[int] = []
     line = 1

@@ -57,7 +57,7 @@ def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
 
 
 def _results(node: ast.expr) -> Iterator[str]:
-    """Yields keys for an expression that may be a whole answer, from its form and its calls."""
+    """Yields keys for an expression that may be a whole answer, based on its form and its calls."""
     inner = list(ast.walk(node))
     spread = [item for item in inner if isinstance(item, ast.Subscript) and _adds_a_size(item)]
     if sum(isinstance(item, _OPERATIONS) for item in inner) + len(spread) >= _RETURNED:
@@ -78,7 +78,7 @@ def _form(node: ast.expr) -> str:
 
 
 def _keys(node: ast.expr) -> Iterator[str]:
-    """Yields keys for an expression with a matrix product, from its text or its form."""
+    """Yields keys for an expression with a matrix product, based on its text or its form."""
     inner = list(ast.walk(node))
     if not any(map(_is_product, inner)):
         return

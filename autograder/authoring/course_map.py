@@ -47,7 +47,7 @@ class CourseMap:
     stages: tuple[Stage, ...] = ()
 
     def number(self, name: str) -> int:
-        """Returns the position of an assignment, from 1; 0 if it is not on the map."""
+        """Returns the position of an assignment, counted from 1, or 0 if it is not on the map."""
         names = [stage.name for stage in self.stages]
         return names.index(name) + 1 if name in names else 0
 
@@ -104,7 +104,7 @@ def _lines_of(exercise: Exercise) -> int:
 
 
 def map_table(way: CourseMap, here: str = "") -> str:
-    """Returns the stages and the sum of their hours as a table; the row of `here` is bold."""
+    """Returns the stages and the sum of their hours as a table; the row for `here` is bold."""
     rows = ["| | assignment | you build | you need | hours | what you may skip |"]
     rows.append("|---|---|---|---|---|---|")
     for number, stage in enumerate(way.stages, start=1):
@@ -118,7 +118,7 @@ def map_table(way: CourseMap, here: str = "") -> str:
 
 
 def map_cell(way: CourseMap, assignment: Assignment, exercise: Exercise) -> str:
-    """Returns the text of a notebook's first cell: its place on the map and its requirements."""
+    """Returns the text of the first cell: the notebook's place on the map and its requirements."""
     stage = way.stages[way.number(assignment.name) - 1]
     names = list(stage.minutes)
     place = names.index(exercise.name) + 1

@@ -1,4 +1,4 @@
-"""Makes notebooks as plain JSON, which is formatted in the same way everywhere."""
+"""Makes notebooks as plain JSON, formatted the same way everywhere."""
 
 from __future__ import annotations
 

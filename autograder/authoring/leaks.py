@@ -23,7 +23,7 @@ _FOUND_ANYWHERE = 36
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A secret, and the line of a released file that contains it."""
+    """A secret, and the line in a released file that contains it."""
 
     path: str
     line: int

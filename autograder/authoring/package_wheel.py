@@ -37,7 +37,7 @@ def wheel_name(root: Path) -> str:
 
 
 def _own_version(root: Path) -> str | None:
-    """Returns the version in the course's pyproject.toml if it is for this package, or None."""
+    """Returns the version in the course's pyproject.toml, or None if it is not for this package."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return None

@@ -26,7 +26,7 @@ def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
 
 
 def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the text that follows each question's right answer, or {} without such a file.
+    """Reads the text that follows each question's right answer, or returns {} without such a file.
 
     Raises `ContentError` if a question does not exist or has no text.
     """

@@ -53,7 +53,7 @@ class ReleaseReport:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A file of `assignments/` that differs from the result of a new release."""
+    """A file in `assignments/` that differs from the result of a new release."""
 
     path: str
     problem: str
@@ -66,7 +66,7 @@ def release(
     wheel: Path | None = None,
     after: bool = False,
 ) -> ReleaseReport:
-    """Writes `assignments/<name>/` and `dist/<name>.zip` of some assignments (default: all).
+    """Writes `assignments/<name>/` and `dist/<name>.zip` for some assignments (default: all).
 
     A release of all assignments also writes one bundle with all of them, and removes folders of
     assignments that are no longer in the course. Builds the wheel if none is given. Use `after`
@@ -123,7 +123,7 @@ def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference,
 
 
 def find_leaks(course: Course, names: Sequence[str] = ()) -> tuple[Leak, ...]:
-    """Finds leaks in the current files of `assignments/`."""
+    """Finds leaks in the current files in `assignments/`."""
     finder = LeakFinder(course)
     return tuple(
         leak
@@ -181,7 +181,7 @@ def _new_folders(course: Course, scratch: Path, made: ReleasedAssignment) -> dic
 
 
 def _gone(course: Course) -> tuple[Path, ...]:
-    """Returns folders of `assignments/` whose assignment is no longer in the course."""
+    """Returns folders in `assignments/` whose assignment is no longer in the course."""
     known = {assignment.name for assignment in course.assignments}
     folders = sorted((course.root / "assignments").glob("*/"))
     return tuple(folder for folder in folders if folder.is_dir() and folder.name not in known)
@@ -254,7 +254,7 @@ def whole_course(
 ) -> dict[str, bytes]:
     """Returns the files of the whole course: a folder per assignment, and shared files above them.
 
-    `titles` and `folders` have the title and the bundle's files of each assignment. The README
+    `titles` and `folders` contain the title and the bundle's files for each assignment. The README
     lists the assignments in the order of the map, if there is one.
     """
     files: dict[str, bytes] = {}

@@ -43,7 +43,7 @@ _NOTHING = {".git", ".venv", ".gitignore", ".gitattributes", "README.md", "LICEN
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """The files that `new` wrote for the exercise, and for the course if that is new."""
+    """The files that `new` wrote for the exercise and, if the course is new, for the course."""
 
     root: Path
     repository: tuple[Path, ...]
@@ -71,8 +71,8 @@ def scaffold_exercise(
 ) -> tuple[Path, ...]:
     """Writes the files of an exercise, or adds questions to it; returns the files that changed.
 
-    Existing text is not replaced. Raises `UserError` if a name is not valid in Python or a question
-    already exists, and `ContentError` if assignment.toml has no exercises.
+    Existing text is not replaced. Raises `UserError` if a name is not a valid Python name or a
+    question already exists, and `ContentError` if assignment.toml has no exercises.
     """
     for name in (assignment, exercise, *questions):
         _check_name(name)
@@ -122,7 +122,7 @@ def _with_section(text: str, part: str) -> str:
 
 
 def _with_imports(path: Path, text: str, head: str) -> str:
-    """Adds the imports of a new file (`head`) that the text lacks."""
+    """Adds the imports from a new file (`head`) that the text lacks."""
     for wanted in _imports(path, head):
         known = _imports(path, text)
         same = [node for node in known if _module(node) == _module(wanted)]

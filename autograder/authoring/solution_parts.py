@@ -39,7 +39,7 @@ def with_rules(path: Path, text: str, rules: Mapping[str, QuestionRules]) -> str
 def _places(
     path: Path, node: ast.FunctionDef | ast.ClassDef, rules: QuestionRules
 ) -> Iterator[tuple[ast.expr, list[str]]]:
-    """Yields a question's docstrings to which rules are added, with the paragraphs to add."""
+    """Yields a question's docstrings that get rules, each with the paragraphs to add."""
     found: dict[ast.expr, list[str]] = {}
     for method in ("", "forward"):
         promises = [promise for promise in rules.promises if promise.method == method]
@@ -55,7 +55,7 @@ def _places(
 def _documented(
     node: ast.FunctionDef | ast.ClassDef, method: str
 ) -> ast.FunctionDef | ast.ClassDef:
-    """Returns the method whose docstring gets a rule, otherwise the function or class."""
+    """Returns the method whose docstring gets a rule or, without one, the function or class."""
     methods = (item for item in node.body if isinstance(item, ast.FunctionDef))
     return next((item for item in methods if item.name == method), node)
 

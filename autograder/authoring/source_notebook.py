@@ -99,7 +99,8 @@ def source_notebook(
 def without_mistakes(text: str) -> tuple[str, list[str]]:
     """Separates the sections about mistakes from a text, and folds each of them.
 
-    Students who read about a mistake before their first try do not make it, and learn less.
+    Students who read about a mistake before their first try don't make it, and therefore learn
+    less.
     """
     found = [
         _MISTAKES_FOLDED.format(title=_MISTAKES, text=match["text"].strip())
@@ -136,7 +137,7 @@ def bring_source(assignment: str) -> str:
 
 
 def folded_cell(name: str, source: str, metadata: Mapping[str, Any]) -> Cell:
-    """Returns a cell of code whose first line is the only one that readers see."""
+    """Returns a code cell that shows readers only its first line."""
     return code_cell(name, source, {**metadata, "tags": [_HIDDEN], **_FOLDED_CELL})
 
 
@@ -146,7 +147,7 @@ def _bring_cell(assignment: str) -> Cell:
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
-    """Makes the cell of imports, in which `check` is imported before this package's other names."""
+    """Makes the import cell, which imports `check` before this package's other names."""
     lines = parts.given.splitlines()
     tree = ast.parse(parts.given)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -264,7 +265,7 @@ def _check_complete(exercise: Exercise, answered: set[str]) -> None:
 
 
 def line_of(text: str, part: str) -> int | None:
-    """Returns the number of the last line with `part`; of two such lines, the last is an error."""
+    """Returns the number of the last line that contains `part`, or None if no line does."""
     found = [number for number, line in enumerate(text.splitlines(), 1) if part in line]
     return found[-1] if found else None
 

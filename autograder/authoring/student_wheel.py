@@ -26,10 +26,9 @@ _DIGITS = 10
 def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
     """Returns the wheel's name and content, without modules that students do not import.
 
-    Follows imports through all modules, even inside functions, but not those for type checkers
-    only. Leaves out optional requirements. Adds a digest of the content to the version, because
-    pip does not replace a package of the same version, and the wheel of a student's next bundle
-    may differ.
+    Follows imports through all modules, even inside functions, except imports for type checkers.
+    Leaves out optional requirements. Adds a digest of the content to the version, because pip does
+    not replace a package of the same version, and the wheel of a student's next bundle may differ.
     """
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -106,7 +105,7 @@ def _imported(module: str, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _run(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yields all nodes except those for type checkers only."""
+    """Yields all nodes except code for type checkers."""
     for node in ast.iter_child_nodes(tree):
         if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
             yield node
