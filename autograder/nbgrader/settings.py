@@ -101,7 +101,7 @@ class Settings:
 
 
 def configure(config: Config, course: str = "") -> None:
-    """Makes nbgrader grade in the sandbox, with a course's suites or else with test cells.
+    """Makes nbgrader grade in the sandbox, with a course's suites or, without one, test cells.
 
     `course` is the folder with source/ and solutions/, absolute or relative to the class folder. In
     an nbgrader_config.py, write `configure(c, course="/home/ada/attention")`, or `configure(c)` if

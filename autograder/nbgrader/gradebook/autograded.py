@@ -40,7 +40,7 @@ class NotebookMaker:
         self._reader = BoundedReader(self._read)
 
     def text(self, result: SubmissionResult, number: int, submitted: Path) -> str:
-        """Returns the autograded notebook of the exercise with this index in the release."""
+        """Returns the autograded notebook of the exercise at this index in the release."""
         try:
             return self._reader(result, number, str(submitted))
         except SubmissionError as error:
@@ -89,7 +89,7 @@ def _autograded_notebook(
 
 
 def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Cell] | None, str]:
-    """Returns the student's own cells, or None if they can't be used, and a note on them."""
+    """Returns the student's own cells, or None if they can't be used, and a note about them."""
     found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     names = [_name(cell) for cell in found]
     counts = Counter(name for name in names if name)
@@ -128,7 +128,7 @@ def _name(cell: Cell) -> str | None:
 
 
 def _restored(cell: Cell, original: Cell | None) -> Cell:
-    """Returns the cell with the released nbgrader metadata, and the released source if locked."""
+    """Returns the cell with the released nbgrader metadata and, if locked, the released source."""
     if original is None:
         return cell
     metadata = dict(original["metadata"]["nbgrader"])

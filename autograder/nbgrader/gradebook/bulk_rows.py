@@ -113,7 +113,7 @@ def _submissions(
 
 
 def _times(entry: Entry, extension: timedelta | None) -> Row:
-    """Returns the arrival, and the extension that makes nbgrader compute the right penalty."""
+    """Returns the arrival time, and the extension that makes nbgrader compute the right penalty."""
     allowed = extension if entry.allowance is None else entry.allowance or None
     return {"timestamp": entry.arrival.stamped, "extension": allowed}
 
@@ -180,7 +180,7 @@ def _write_grades(connection: Connection, sheets: Sequence[_NotebookEntry]) -> d
 
 
 def _judged(sheet: _NotebookEntry, cell: str) -> tuple[float | None, bool]:
-    """Returns the automatic score, or None for a written answer, and whether a human must look."""
+    """Returns the automatic score (None for written answers) and whether a human must look."""
     if cell in sheet.cells.solution_cells:
         return None, True
     key = (sheet.name, cell)

@@ -1,7 +1,7 @@
 """Opens nbgrader's database, in SQLite or PostgreSQL, and writes to it alongside other programs.
 
 Grading runs, `record`, nbgrader's own commands and formgrader may write to one gradebook at the
-same time. Each writing transaction of this program waits for the previous one, so that the values
+same time. Each write transaction of this program waits for the previous one, so that the values
 that it has read are still valid when it writes. A transaction that conflicts with one of nbgrader's
 is repeated.
 """
@@ -64,7 +64,7 @@ def table(name: str) -> Table:
 
 @contextmanager
 def opened(db_url: str) -> Iterator[Engine]:
-    """Opens the database, and makes nbgrader's tables if there are none."""
+    """Opens the database, and creates nbgrader's tables if there are none."""
     with explained(db_url):
         engine = _engine(db_url)
     try:
@@ -108,13 +108,13 @@ def _begin(connection: Connection) -> None:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """Opens a transaction that only reads, and does not wait for writers."""
+    """Opens a read-only transaction, which does not wait for writers."""
     with explained(str(engine.url)), engine.begin() as connection:
         yield connection
 
 
 def writing(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Runs `work` in one transaction, during which no other writer of this program has one.
+    """Runs `work` in one transaction; no other writer of this program has one at the same time.
 
     `work` may be repeated from its beginning, so it must have no side effects.
     """

@@ -18,7 +18,7 @@ from .released import CHECK
 def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
     """Returns a class's manual grades and late penalties, and the requests to review grades.
 
-    Without a gradebook, there are only requests. In comments, the names of texts in the class's
+    Without a gradebook, there are only requests. In comments, the names of entries in the class's
     comment bank are replaced with the texts.
     """
     address = load_settings(class_folder, db_url).db_url

@@ -1,8 +1,8 @@
-"""Computes the lateness of submissions, and their penalties from nbgrader's plugin.
+"""Computes the lateness of submissions, and their penalties with nbgrader's plugin.
 
 Lateness is known before any penalty is applied, and shown wherever grades are shown. The due date
-is the assignment's, otherwise the one set in formgrader. The allowance is from the class's own
-tables, otherwise it is the extension in nbgrader's gradebook.
+is the assignment's own or, if it has none, the one set in formgrader. The allowance is the one in
+the class's own tables or, without one, the extension in nbgrader's gradebook.
 """
 
 from __future__ import annotations
@@ -117,9 +117,9 @@ def class_lateness(
 ) -> dict[Key, Lateness]:
     """Returns each submission's arrival, due date and lateness.
 
-    With `assignments`, uses their due dates and the class's own tables, as recording does.
-    Otherwise, uses the gradebook's dates, from which its penalties are computed. Raises `UserError`
-    if the class's tables or the gradebook can't be read.
+    With `assignments`, uses their due dates and the class's own tables, as recording does. Without
+    them, uses the gradebook's dates, from which its penalties are computed. Raises `UserError` if
+    the class's tables or the gradebook can't be read.
     """
     settings = load_settings(class_folder)
     held, marks = _held(settings.db_url), marked_late(class_folder)
@@ -144,7 +144,7 @@ def class_lateness(
 def take_late_days(class_folder: Path, dated: Sequence[Assignment]) -> tuple[str, ...]:
     """Charges late days for the submissions that count, if the class has a budget of late days.
 
-    `dated` contains the assignments with a due date. Returns a sentence on each late submission.
+    `dated` contains the assignments with a due date. Returns a sentence about each late submission.
     """
     budget = read_rules(class_folder).late_days
     if not budget:
@@ -162,7 +162,7 @@ def take_late_days(class_folder: Path, dated: Sequence[Assignment]) -> tuple[str
 def lateness_report(
     class_folder: Path, dated: Sequence[Assignment], keys: Iterable[Key]
 ) -> tuple[str, ...]:
-    """Returns sentences on due dates and on late submissions."""
+    """Returns sentences about due dates and late submissions."""
     names, withdrawn = {assignment.name for assignment in dated}, read_withdrawals(class_folder)
     counting = [key for key in keys if key[1] in names and key not in withdrawn]
     found = class_lateness(class_folder, counting, dated) if counting else {}

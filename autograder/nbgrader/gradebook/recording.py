@@ -1,4 +1,4 @@
-"""Records results in nbgrader's database and in the autograded notebooks of formgrader.
+"""Records results in nbgrader's database and in formgrader's autograded notebooks.
 
 Recording again writes the same data, so the same command repairs an interrupted run or a lost
 database.
@@ -54,7 +54,7 @@ _LONGEST_SECRET = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the instructor on one student's record, or on the reason why it is missing.
+    """A note for the instructor about one student's record, or about why it is missing.
 
     `waits` is true if a person must do something before there can be a record.
     """
@@ -182,7 +182,7 @@ def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) ->
 def _release_notes(
     releases: Mapping[str, ReleasedAssignment], results: Iterable[SubmissionResult]
 ) -> list[Note]:
-    """Returns notes on questions or points that differ between released notebooks and suites."""
+    """Returns notes about questions or points that differ between released notebooks and suites."""
     points = {
         (name, notebook.name, question): cell.points
         for name, released in releases.items()

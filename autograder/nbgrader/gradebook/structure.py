@@ -1,4 +1,4 @@
-"""Keeps the gradebook's rows of an assignment up to date with its release.
+"""Keeps the gradebook's rows for an assignment up to date with its release.
 
 Entries by humans are never deleted: a cell that is no longer in the release is removed only if it
 has no manual grade or comment.

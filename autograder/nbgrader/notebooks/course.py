@@ -35,7 +35,7 @@ class NotebookCourse:
         return found
 
     def sources(self, assignment: str) -> list[Path]:
-        """Returns the instructor's notebooks of an assignment."""
+        """Returns the instructor's notebooks for an assignment."""
         course = self.directories()
         folder = Path(course.format_path(course.source_directory, ".", assignment))
         return sorted(folder.glob("*.ipynb"))

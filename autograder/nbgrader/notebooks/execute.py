@@ -1,7 +1,7 @@
 """Runs nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader's button.
 
 Most other steps are nbgrader's own: they restore the instructor's cells before this step, and
-determine scores from the outputs after it.
+compute scores from the outputs after it.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class SandboxedExecute(ExecuteBehindWall):
         return Path(course.format_path(step, names["student"], names["assignment"]))
 
     def _fork_server(self, assignment: str) -> ForkServer:
-        """Returns the converter's fork server, which is started at its first use."""
+        """Returns the converter's fork server, which is started on first use."""
         converter = self.parent.parent
         if getattr(converter, "fork_server", None) is None:
             sources = source_notebooks(converter, assignment)
@@ -183,7 +183,7 @@ _MOST_FILES = 1_000
 
 
 def read_data_files(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Reads regular files except notebooks, by relative path; also returns the skipped names.
+    """Reads regular files except notebooks; returns them by relative path, and the skipped names.
 
     Files beyond the limits on size and number are skipped. Links are not followed, and files that
     nbgrader copied through a link in the submitted folder are ignored.

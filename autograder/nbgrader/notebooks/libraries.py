@@ -19,7 +19,7 @@ _SHELL = ("ipython", "matplotlib-inline", "matplotlib")
 
 
 def libraries_for(sources: Iterable[Path], named: Sequence[str] = ()) -> Libraries:
-    """Returns the libraries for workers: imports of source notebooks, and `named` distributions.
+    """Returns the libraries for workers: the source notebooks' imports, and `named` distributions.
 
     Raises `UserError` if a named distribution is not installed.
     """

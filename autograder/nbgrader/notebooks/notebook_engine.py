@@ -25,7 +25,7 @@ from .submitted_files import digest_of, state_of
 
 @dataclass(frozen=True, slots=True)
 class NotebookGrader:
-    """Grades submissions of a course one by one, for the jobs of a run."""
+    """Grades a course's submissions one by one, for the jobs of a run."""
 
     course: NotebookCourse
     fork_server: ForkServer
@@ -43,7 +43,7 @@ class NotebookGrader:
         """Grades one submission; an error in its code becomes part of the result.
 
         Raises `SubmissionError` if files changed during grading, or if nbgrader can't use the
-        student's name. Other errors are the grader's own faults.
+        student's name. Any other error is the grader's own fault.
         """
         start = time.perf_counter()
         if problem := name_problem(submission.student):
@@ -79,7 +79,7 @@ class NotebookGrader:
     def _unused(
         self, submission: Submission, exercises: Sequence[ExerciseResult]
     ) -> tuple[str, ...]:
-        """Returns notes on files that were not used, unless a notebook's note names them."""
+        """Returns notes about files that were not used, unless a notebook's note names them."""
         sources = self.course.sources(submission.assignment)
         given = {path.name for source in sources[:1] for path in source.parent.iterdir()}
         names = {path.stem for path in sources}
@@ -134,5 +134,5 @@ class NotebookEngine:
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> NotebookGrader:
-        """Returns the grader of single submissions, which needs no secret."""
+        """Returns the grader for single submissions, which needs no secret."""
         return NotebookGrader(self._course, fork_server, suite_digests)

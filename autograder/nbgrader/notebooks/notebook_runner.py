@@ -28,7 +28,7 @@ _MOST_ENDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The code of a cell; `is_test` marks a cell of the instructor."""
+    """The code of a cell; `is_test` marks one of the instructor's tests."""
 
     source: str
     is_test: bool = False
@@ -102,7 +102,7 @@ class NotebookRunner:
         return (*outputs, error_output("TestNotRun", "this test did not run to its end"))
 
     def _ready(self) -> Session:
-        """Returns the worker or, if it has ended, a new one in which earlier cells ran again."""
+        """Returns the worker or, if it has ended, a new one that has run the earlier cells."""
         if self._session is not None and self._session.alive:
             return self._session
         self._close()

@@ -121,7 +121,7 @@ def _errors(path: Path) -> Mapping[str, tuple[str, str]]:
 
 
 def waiting(exercises: Iterable[ExerciseResult]) -> tuple[str, ...]:
-    """Returns a note on the cells that a human must grade, or () if there are none."""
+    """Returns a note about the cells that a human must grade, or () if there are none."""
     names = [
         f"{exercise.exercise}/{question.question}"
         for exercise in exercises

@@ -69,7 +69,7 @@ _KINDS: dict[Any, Callable[[Mapping[str, Any]], NotebookNode]] = {
 
 
 def _data(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Returns text and pictures; encodes the pictures here, so that they are certainly base64."""
+    """Returns text and pictures; encodes the pictures here to make sure that they are base64."""
     given = entry.get("data")
     if not isinstance(given, dict):
         raise AnswerProtocol("the reply contains an output without data")

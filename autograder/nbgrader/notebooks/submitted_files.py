@@ -1,8 +1,8 @@
 """Checks the folder of a submission before nbgrader sees it.
 
-nbgrader copies everything in the folder, even through links and whatever the size. Entries that no
-student means to submit are therefore left out here: links, pipes, devices, and files beyond the
-limits of a submission.
+nbgrader copies everything in the folder, even through links and regardless of its size. Entries
+that no student means to submit are therefore left out here: links, pipes, devices, and files beyond
+the limits of a submission.
 """
 
 from __future__ import annotations
