@@ -50,7 +50,7 @@ _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "c
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of trying a tier on this machine: whether it works, and the reason."""
+    """The outcome of trying a tier on this machine: whether it works, and why or why not."""
 
     tier: Tier
     works: bool
@@ -98,7 +98,7 @@ def fork_server_ahead(
     """Begins to start a fork server, and yields a function that finishes starting it.
 
     The caller can meanwhile do other work, such as importing torch. The function works like
-    `start_fork_server`, but starts a different server if another tier is wanted.
+    `start_fork_server`, but starts a different server if a different tier is wanted.
     """
     begun: dict[Tier, ForkServer] = {}
     tier = wanted or next(iter(LEVELS))

@@ -86,7 +86,7 @@ class ForkServer:
         return 1
 
     def choose(self, number: int) -> None:
-        """Makes this process, which is a job, request its workers from the fork server `number`."""
+        """Makes this process, which is a job, request its workers from fork server `number`."""
 
     def another(self) -> ForkServer:
         """Starts another fork server with the same preparation."""

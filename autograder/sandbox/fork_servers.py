@@ -1,7 +1,7 @@
-"""Several fork servers of one run, because each of them forks only one worker at a time.
+"""Several fork servers for one run, because each of them forks only one worker at a time.
 
-A fork takes 1 ms, and a short exercise about 18 ms of CPU time, so more than some 16 jobs would
-wait for a single fork server (`benchmarks/many_jobs.py`).
+A fork takes 1 ms, and a short exercise about 18 ms of CPU time; with more than about 16 jobs, some
+would wait for a single fork server (`benchmarks/many_jobs.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ForkServers(ForkServer):
         self._own = self._servers[number]
 
     def restart(self) -> None:
-        """See `ForkServer.restart`; restarts all of them."""
+        """Restarts all of them; see `ForkServer.restart`."""
         for server in self._servers:
             server.restart()
 
@@ -55,7 +55,7 @@ class ForkServers(ForkServer):
             server.hold(batch)
 
     def cpu_seconds(self) -> float:
-        """See `ForkServer.cpu_seconds`; the sum over all servers."""
+        """Returns the sum over all servers; see `ForkServer.cpu_seconds`."""
         return sum(server.cpu_seconds() for server in self._servers)
 
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:

@@ -1,9 +1,9 @@
 """Encodes requests in batches, and extracts the replies without trusting them.
 
 Every exchange between a worker and its grader starts with cold caches on both sides, and a
-submission would need hundreds of exchanges. So requests are sent in batches. The fork server holds
-the batches that every worker of a run gets: it decodes each batch once, and a worker receives only
-the batch's digest. `benchmarks/tricks.py` prints how much time batches and digests save.
+submission would need hundreds of exchanges. Requests are therefore sent in batches. The fork server
+holds the batches that every worker of a run gets: it decodes each batch once, and a worker receives
+only the batch's digest. `benchmarks/tricks.py` prints how much time batches and digests save.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Batch:
         return cls(frame, len(requests), digest, kernels)
 
     def asked(self, frame: int, held: Container[str] = ()) -> bytes:
-        """Returns the bytes of frame number `frame`; `held` has the worker's digests."""
+        """Returns the bytes of frame number `frame`; `held` contains the worker's digests."""
         if self.digest in held:
             return b"".join(wire.encode(frame, ("held", self.digest)))
         _, header_size, data_size = wire.HEAD.unpack_from(self.frame)
@@ -146,7 +146,7 @@ def reply_in(frame: bytes) -> RawReply:
 class RawReplies:
     """Extracts the replies to a batch from received bytes; `limit` is their maximum total size.
 
-    If the grader substitutes answers, requests of the worker may come between the replies.
+    If the grader substitutes answers, the worker's own requests may appear between the replies.
     """
 
     def __init__(self, frame: int, count: int, limit: int, substitutes: bool = False) -> None:
