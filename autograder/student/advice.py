@@ -1,4 +1,4 @@
-"""Advice about exceptions, with a text for each kind that students meet.
+"""Advice about exceptions, with a text for each kind that students encounter.
 
 The text depends on the exception, not on the check in which it was raised.
 """
@@ -83,7 +83,7 @@ def exception_text(error: BaseException) -> str:
 
 
 def _about_method(error: BaseException, context: AdviceContext) -> str:
-    """Advises on a class whose constructor or `forward` has nearly the right name."""
+    """Gives advice on a class whose constructor or `forward` has nearly the right name."""
     if not isinstance(context.answer, type):
         return ""
     wanted = "forward" if '"forward" function' in exception_text(error) else "__init__"
@@ -145,7 +145,7 @@ def is_in_grading(module: str) -> bool:
 
 
 def _about_signature(error: BaseException, context: AdviceContext) -> str:
-    """Advises on an error about the arguments of the question's own function or method."""
+    """Gives advice on an error about the arguments of the question's own function or method."""
     match = re.match(
         r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)",
         exception_text(error),
@@ -165,7 +165,7 @@ def _about_signature(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_call(error: BaseException, context: AdviceContext) -> str:
-    """Advises on a wrong call of another class or function, and lists its arguments."""
+    """Gives advice on a wrong call to another class or function, and lists its arguments."""
     text = exception_text(error)
     match = re.match(r"TypeError: (?:(\w+)\.)?(\w+)\(\) (?:takes|missing) [^\"]*$", text)
     if not match:

@@ -42,7 +42,7 @@ class Answer:
     """The file that counts, as the text of one module.
 
     `broken` maps questions whose cell is not valid Python to the error, and `elsewhere` maps
-    missing questions to the reason why they may be missing.
+    missing questions to possible reasons.
     """
 
     path: Path
@@ -244,7 +244,7 @@ def _is_begun(function: ast.FunctionDef) -> bool:
 
 
 def written_as_power(question: str, text: str) -> str:
-    """Returns a remark on a power written with `^` in an answer or what it calls, or ""."""
+    """Returns a remark about a power written with `^` in an answer or its functions, or ""."""
     try:
         body = parsed(text).body
     except NOT_PYTHON:

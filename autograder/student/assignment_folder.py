@@ -17,8 +17,9 @@ _WHOLE_COURSE = "all_assignments*"
 def assignment_folder(here: Path, question: str = "") -> Path:
     """Returns the assignment's folder for a notebook that runs in `here`.
 
-    This is `here`, the folder above it (for extras), or the first folder below it that has the
-    question, if a bundle was unzipped next to the notebook; otherwise `here`.
+    This is `here` if it contains checks; otherwise the folder above it (for extras) or one below it
+    (for a bundle unzipped next to the notebook), preferably one that has the question; otherwise
+    `here`.
     """
     if (here / "checks").is_dir():
         return here
@@ -37,7 +38,7 @@ def _around(here: Path) -> Iterator[Path]:
 
 
 def questions_of(folder: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """Returns the questions of each exercise of a folder, in teaching order."""
+    """Returns the questions of each exercise in a folder, in teaching order."""
     return {
         name: tuple(points_of(folder / "checks" / f"test_{name}.py")) for name in manifest.exercises
     }

@@ -52,7 +52,7 @@ class CheckedTest:
 class CheckedQuestion:
     """One question, its public checks, and the first lines that the answer printed.
 
-    `note` is a remark, for example on a different name or a cell that has since been changed.
+    `note` is a remark, for example about a different name or a cell that has since been changed.
     `mistake` says what the answer seems to confuse, if a known mistake gives the same results.
     `ran` names the run of the notebook's cell that was checked, such as `In[7]`, and says what to
     do after an edit.
@@ -97,7 +97,7 @@ class CheckedExercise:
 class Progress:
     """All exercises of a folder in teaching order.
 
-    `points` contains the points of each question, if the bundle has them; `due` is the due date.
+    `points` contains the points for each question, if the bundle has them; `due` is the due date.
     """
 
     title: str
@@ -119,7 +119,7 @@ class Progress:
         return next((item for item in self.exercises if not item.finished), None)
 
     def worth(self, exercise: CheckedExercise) -> tuple[float, float]:
-        """Returns the points of an exercise's questions that pass, and of all its questions."""
+        """Returns the points for an exercise's passing questions, and for all its questions."""
         names = [item.question for item in exercise.questions]
         passed = [i.question for i in exercise.questions if i.standing is Standing.PASSED]
         return self._sum(passed), self._sum(names)
@@ -129,7 +129,7 @@ class Progress:
 
 
 def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
-    """Returns a question's standing from its tests and kinds of faults (`not_implemented`, ...)."""
+    """Returns a question's standing, given its tests and kinds of faults (`not_implemented`)."""
     if all(test.passed for test in tests) and tests:
         return Standing.PASSED
     for standing in (Standing.NOT_IMPLEMENTED, Standing.MISSING):
@@ -141,8 +141,9 @@ def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
 def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
     """Returns the failed checks in the order that helps most, because students see the first one.
 
-    A call that is not allowed comes first, because mending it replaces what else is wrong with it;
-    then come weights that must not exist, which make values wrong, and failures with a known cause.
+    A call that is not allowed is first, because fixing it replaces everything else that is wrong
+    with it; next are weights that must not exist, which make values wrong, and then failures with a
+    known cause.
     """
     failed = (test for test in tests if not test.passed)
     causes = (NOT_ALLOWED, SUPERFLUOUS)
@@ -150,9 +151,10 @@ def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
 
 
 def with_graded(result: CheckedQuestion, graded: str, missing: str) -> CheckedQuestion:
-    """Adds notes on grading to the result of a question that passes.
+    """Adds notes about grading to the result of a question that passes.
 
-    `graded` lists the further tests of grading; `missing` is a note on packages that it may lack.
+    `graded` lists the additional tests in grading; `missing` is a note about packages that grading
+    may lack.
     """
     if result.standing is not Standing.PASSED:
         return result

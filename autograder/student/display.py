@@ -76,7 +76,7 @@ def _ran(question: CheckedQuestion) -> str:
 
 
 def remarks(question: CheckedQuestion) -> list[str]:
-    """Returns remarks on the question itself, which are shown above its checks."""
+    """Returns remarks about the question itself, which are shown above its checks."""
     stopped = [_STOPPED_HINT] if question.standing is Standing.STOPPED else []
     return [*stopped, *question.note.splitlines(), *question.mistake.splitlines()]
 
@@ -231,7 +231,7 @@ def _test_html(test: CheckedTest, same: Sequence[str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Returns HTML of a text with its line breaks and spaces; long lines wrap."""
+    """Returns a text as HTML, with its line breaks and spaces; long lines wrap."""
     return (
         '<pre style="margin:.2em 0 .2em 1.2em;padding:.4em .6em;white-space:pre-wrap;'
         "word-break:normal;overflow-wrap:anywhere;color:inherit;background:rgba(128,128,128,.12);"
@@ -240,7 +240,7 @@ def preformatted(text: str) -> str:
 
 
 def box(colour: str, parts: Sequence[str]) -> str:
-    """Returns HTML with a colored bar at its left."""
+    """Returns HTML with a colored bar on its left."""
     return (
         f'<div style="border-left:4px solid {colour};padding:.35em .2em .35em .8em;'
         f"margin:.2em 0;max-width:52em;line-height:1.45;overflow-wrap:anywhere"

@@ -1,4 +1,4 @@
-"""Turns a failed check into a message: the result, the expected one, the place, and advice.
+"""Turns a failed check into a message: actual and expected results, location, and advice.
 
 First, the failure is classified: was an error expected, what was returned, do equal calls give
 equal results, and are there numbers to compare? The check's own explanation is shown only if none
@@ -63,7 +63,7 @@ _BY_CHANCE = (
 class AnswerContext:
     """The facts about answers that messages use, such as the names that their file defines.
 
-    `locate` returns the place of a line of code. `retry` is the call that repeats the failing
+    `locate` returns the location of a line of code. `retry` is the call that repeats the failing
     call of a question, with `{}` for the name.
     """
 
@@ -95,7 +95,7 @@ def explained(
 ) -> CheckedTest:
     """Returns the result of a check that failed with `failure`; `step` is the answer's last call.
 
-    `by_chance` is true if a right answer is random in this check.
+    `by_chance` is true if right answers give random results in this check.
     """
     message = _message(failure, step, around, by_chance)
     if isinstance(failure, AnswerForbidden):

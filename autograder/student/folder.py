@@ -42,8 +42,9 @@ def check_folder(
 ) -> tuple[CheckedExercise, ...]:
     """Runs the public checks of all or some exercises and questions in an assignment's folder.
 
-    `on_question` receives each question before its checks run. If Ctrl-C ends a question, no other
-    question runs. Raises `UserError` if the folder is not an assignment, or a name is unknown.
+    `on_question` receives each question before its checks run. If Ctrl-C interrupts a question, no
+    other question runs. Raises `UserError` if the folder is not an assignment, or a name is
+    unknown.
     """
     manifest = read_manifest(folder)
     results: list[CheckedExercise] = []
@@ -208,7 +209,7 @@ def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerCo
 def _with_reason(
     result: CheckedQuestion, answer: Answer, executed: ExecutedAnswer, questions: Sequence[str]
 ) -> CheckedQuestion:
-    """Adds the reason why a question is missing or does not count, such as a broken cell."""
+    """Adds the reason why a question is missing or does not count, such as an invalid cell."""
     name = result.question
     if name in answer.broken:
         tests = tuple(CheckedTest(test.name, False, answer.broken[name]) for test in result.tests)

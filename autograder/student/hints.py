@@ -82,7 +82,7 @@ def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None
 
 
 def _shown(folder: Path) -> dict[str, int]:
-    """Returns how many hints of each question were shown in this folder."""
+    """Returns how many hints for each question have been shown in this folder."""
     path = folder / STATE
     try:
         shown = _document(path).get(_SHOWN, {})

@@ -3,8 +3,8 @@
 The digest covers the results in failing checks only, because differences from the solution in a
 check that passes are not part of the mistake.
 
-The bundle encrypts the sentence of a mistake with that mistake's results, so that nobody can read
-what others do wrong; the bundle contains no code of mistakes. Two mistakes may have the same
+The bundle encrypts the sentence about a mistake with that mistake's results, so that nobody can
+read what others do wrong; the bundle contains no code of mistakes. Two mistakes may have the same
 results.
 """
 
@@ -97,11 +97,12 @@ def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """Returns the sentence about mistakes with equal answers to the checks, or "" if unknown.
+    """Returns the sentence about mistakes with the same answers to the checks, or "" without one.
 
-    If no mistake has equal answers, the answer may contain two mistakes. The sentence is then about
-    a mistake that has equal answers to more than half of the failing checks, and fails no other
-    check. A sentence that mentions code is returned only if the answer's `text` contains that code.
+    If no mistake has the same answers, the answer may contain two mistakes. The sentence is then
+    about a mistake that has the same answers to more than half of the failing checks, and fails no
+    other check. A sentence that mentions code is returned only if the answer's `text` contains that
+    code.
     """
     try:
         known = json.loads((checks / MISTAKES).read_text(encoding="utf-8")).get(question, {})
@@ -126,7 +127,7 @@ def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]
 
 
 def _most_of(answers: Answers) -> Iterator[Answers]:
-    """Yields the answers to each subset of most checks, unless all of these are errors."""
+    """Yields the answers to each set of more than half of the checks, unless all are errors."""
     for size in range(len(answers) // 2 + 1, len(answers)) if len(answers) <= _MOST_CHECKS else ():
         for names in combinations(answers, size):
             if not all(answers[name][-1].startswith(RAISED) for name in names if answers[name]):
@@ -156,7 +157,7 @@ def _all(answers: Answers) -> str:
 
 
 def _mixed(data: bytes, text: str) -> bytes:
-    """Returns the data, combined by exclusive or with a stream of bytes that depends on `text`."""
+    """Returns the data XORed with a stream of bytes that depends on `text`."""
     return bytes(one ^ other for one, other in zip(data, _stream(text), strict=False))
 
 

@@ -1,4 +1,4 @@
-"""Records the last call of a check, for the message of a failure, and all results of the check."""
+"""Records a check's last call, for the message about a failure, and all results in the check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .known_mistakes import comparable_error, comparable_text
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call of a function, or of a layer; `built` has the arguments of the layer's constructor.
+    """One call of a function, or of a layer; `built` has the constructor's arguments.
 
     `is_built` is true once the constructor has returned a layer. `weights` contains the names of
     the weights that the check sets, and `found` contains the names that the layer has. `value` is
@@ -45,7 +45,7 @@ NO_CALL = "no call was made"
 
 
 def again(step: RecordedCall) -> Any:
-    """Repeats a recorded call with the same numbers and weights; raises any error of the call."""
+    """Repeats a recorded call with the same numbers and weights; raises what the call raises."""
     if step.again is None:
         raise UserError(f"{step.question}: this check makes several calls; run `trace` instead")
     try:

@@ -24,7 +24,7 @@ _MOST_FILES = 200
 
 
 def start_with(question: str, source: str, others: Collection[CheckedQuestion]) -> str:
-    """Returns a note on another question that an answer calls and that is not right yet, or ""."""
+    """Returns a note about another question that is not right yet and is called, or ""."""
     reached = definitions_reached(source, question)
     wrong = [other.question for other in others if other.standing in _WRONG]
     called = [name for name in wrong if name in reached and name != question]
@@ -32,7 +32,7 @@ def start_with(question: str, source: str, others: Collection[CheckedQuestion]) 
 
 
 def nearly_named(folder: Path, exercise: str) -> str:
-    """Returns a note on a misnamed or moved file that may belong to an exercise, or ""."""
+    """Returns a note about a misnamed or moved file that may belong to an exercise, or ""."""
     if near := closest(exercise, [path.stem for path in folder.glob("*") if _is_code(path)]):
         return f"; there is {near}: is it misnamed?"
     moved = [path for path in sorted(folder.glob(f"*/{exercise}.*")) if _is_code(path)]
@@ -42,7 +42,7 @@ def nearly_named(folder: Path, exercise: str) -> str:
 def answered_in(
     folder: Path, exercise: str, questions: Sequence[str], exercises: Collection[str]
 ) -> str:
-    """Returns a note on a file with a wrong name that answers an exercise's questions, or ""."""
+    """Returns a note about a misnamed file that answers an exercise's questions, or ""."""
     code = [path for path in sorted(folder.glob("*")) if _is_code(path)]
     for path in [path for path in code if path.stem not in exercises][:_MOST_FILES]:
         try:
@@ -70,7 +70,7 @@ def other_name(
     questions: Collection[str] = (),
     given: Collection[str] = (),
 ) -> str:
-    """Returns a note on a definition of the student that is probably the answer, or "".
+    """Returns a note about a student's definition that is probably the answer, or "".
 
     A definition that answers another of the `questions` does not count, and a definition that is
     `given` in the notebook counts only if its name is similar.
@@ -99,7 +99,7 @@ def _is_own(value: Any, namespace: Mapping[str, Any]) -> bool:
 
 
 def _holds(value: Any, question: str) -> bool:
-    """Returns whether a function or class contains a definition of the question's name."""
+    """Returns whether a function or class contains a definition with the question's name."""
     if isinstance(value, type):
         return question in vars(value)
     inner = [part for part in value.__code__.co_consts if isinstance(part, CodeType)]
@@ -124,8 +124,8 @@ def wrong_import(
 ) -> CheckedQuestion | None:
     """Returns a failed result if an answer imports a module that grading lacks, or None.
 
-    Such a module belongs to another exercise, is a file in the folder, or is installed for
-    notebooks only.
+    Such a module belongs to another exercise, is a file in the folder, or is installed only for
+    notebooks.
     """
     stars = [name for short, name in imports_of(source).items() if short == "*"]
     for name in sorted([*names_used(source, question), *stars]):
@@ -140,7 +140,7 @@ def wrong_import(
 
 
 def may_be_missing(question: str, source: str) -> str:
-    """Returns a note on a package in an answer that some graders have not installed, or ""."""
+    """Returns a note about a package in an answer that some graders have not installed, or ""."""
     names = {*names_used(source, question), *_certainly_imported(question, source)}
     modules = {name.partition(".")[0] for name in names}
     return "\n".join(

@@ -96,7 +96,7 @@ def hint(question: object, *, again: bool = False) -> None:
 
 
 def trace(question: object) -> None:
-    """Shows the shapes in each line of your function, in the call at which its check fails.
+    """Shows the shapes in each line of your function, for the call at which its check fails.
 
     The first line whose shape differs from the docstring, or from your comment on it, is marked.
     """
@@ -164,7 +164,7 @@ def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[RecordedCall | No
 
 
 def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
-    """Runs the public checks of a question on the definitions of a namespace.
+    """Runs the public checks of a question on the definitions in a namespace.
 
     Raises `UserError` if the folder has no checks of that question.
     """
@@ -215,7 +215,7 @@ def _annotated(
 
 
 def _first_to_fix(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Returns a note on another question that the answer calls and that is not right yet."""
+    """Returns a note about another question that the answer calls and that is not right yet."""
     suite, source = find_suite(question, folder), _source(namespace)
     called = {name for name in definitions_reached(source, question) if name in points_of(suite)}
     if called <= {question}:
@@ -238,7 +238,7 @@ def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
 def _below(
     result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path, rule: str
 ) -> tuple[str, list[str]]:
-    """Returns the next help, as text and HTML: how to get a hint, or texts for a right answer."""
+    """Returns further help, as text and HTML: how to get a hint, or texts for a right answer."""
     name = result.question
     if result.standing in _STUCK:
         call = for_html(_hint(name))
@@ -306,7 +306,7 @@ def find_suite(question: str, folder: Path) -> Path:
 
 
 def _manifest(folder: Path) -> Manifest:
-    """Returns the bundle's manifest; an empty one for a folder with checks only."""
+    """Returns the bundle's manifest, or an empty one for a folder that contains only checks."""
     if (folder / "checks" / MANIFEST).is_file():
         return read_manifest(folder)
     return Manifest("", (), {})

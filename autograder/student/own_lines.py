@@ -33,7 +33,7 @@ def places_of(
 
 
 def locate_cell(filename: str, line: int) -> tuple[str, str]:
-    """Returns the place of a line in a kernel, such as `In[5], line 2`, and its source."""
+    """Returns the location of a line in a kernel, such as `In[5], line 2`, and its source."""
     return f"{cell_name(filename)}, line {line}", linecache.getline(filename, line)
 
 

@@ -108,7 +108,7 @@ def _nested(value: Any, dtype: torch.dtype) -> str:
 
 
 def _number(value: Any, dtype: torch.dtype) -> Iterator[str]:
-    """Yields the shortest text that is the same number in its dtype."""
+    """Yields the shortest text that gives the same number in its dtype."""
     if not isinstance(value, float):
         yield str(value)
     elif value != value or value in (float("inf"), float("-inf")):

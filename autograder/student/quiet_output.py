@@ -48,8 +48,8 @@ class LimitedOutput(io.TextIOBase):
 def quiet(output: LimitedOutput) -> Iterator[None]:
     """Sends printed text to `output`; drops warnings and everything on stderr.
 
-    No code waits for the student: `input` raises `EOFError`, and a breakpoint does not stop. In
-    a kernel, too, `exit()` ends only the call.
+    No code waits for the student: `input` raises `EOFError`, and a breakpoint does not stop. Even
+    in a kernel, `exit()` ends only the call.
     """
     with (
         contextlib.redirect_stdout(output),

@@ -69,8 +69,9 @@ def run_checks(
 ) -> tuple[CheckedQuestion, ...]:
     """Runs the checks of some questions of a suite (default: all) against an implementation.
 
-    A question that Ctrl-C ends has the standing `stopped`, and no later question runs; one that
-    takes more than `SECONDS` is `too_slow`. Raises `GraderError` if a checks file can't be used.
+    A question that Ctrl-C interrupts has the standing `stopped`, and no later question runs; one
+    that takes more than `SECONDS` is `too_slow`. Raises `GraderError` if a checks file can't be
+    used.
     """
     return _run(suite, _Run(suite, implementation, around, questions, on_question)).results()
 

@@ -1,4 +1,4 @@
-"""Detects saved files for `autograder watch`, which checks them at once."""
+"""Detects saved files for `autograder watch`, which checks them immediately."""
 
 from __future__ import annotations
 

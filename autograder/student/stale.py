@@ -32,7 +32,7 @@ def stale(
 ) -> str:
     """Returns why a question's definition differs from its cell, or "" if no difference is known.
 
-    A later definition of another one of the `questions` does not count as a renamed definition.
+    A later definition of another of the `questions` does not count as a renamed definition.
     """
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     ran = _ran_at(namespace.get(question), cells)
@@ -99,7 +99,7 @@ def _codes(value: Any) -> Iterator[CodeType]:
 def _renamed(
     question: str, known: Collection[str], later: Sequence[str], namespace: Mapping[str, Any]
 ) -> str:
-    """Returns a note on a later cell that defines another name instead of the question's.
+    """Returns a note about a later cell that defines another name instead of the question's.
 
     Either the name is similar, or the definition has kept the docstring of the question.
     """

@@ -113,7 +113,7 @@ def _definitions(text: str) -> Iterator[ast.FunctionDef | ast.ClassDef]:
 
 
 def _function(definition: ast.stmt) -> _Function:
-    """Returns a function itself; for a class, returns `forward`, or else its last method."""
+    """Returns a function itself; for a class, `forward` or, without one, its last method."""
     if isinstance(definition, _Function):
         return definition
     methods = [node for node in ast.walk(definition) if isinstance(node, _Function)]

@@ -1,7 +1,7 @@
-"""Implements `trace`, which shows the shapes in each line of a function in the failing call.
+"""Implements `trace`, which shows the shapes in each line of a function for the failing call.
 
 It marks the first line whose shape differs from the documented one. The docstring gives the shapes
-of arguments and result; the student's own comments (`# (B, T, d)`) give those of the lines between.
+of arguments and result; the student's own comments (`# (B, T, d)`) give those in the lines between.
 It runs only on demand, because `sys.settrace` makes Python many times slower.
 """
 

@@ -27,7 +27,7 @@ def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
 def superfluous_names(step: RecordedCall) -> tuple[str, str, str] | None:
     """Returns (got, expected, advice) if a layer has weights that must not exist, or None.
 
-    A check may set the weights of some inner layers only; the others may then have weights.
+    A check may set the weights of only some inner layers; the others may then have weights.
     """
     owners = {"", *(name.rpartition(".")[0] for name in step.weights)}
     own = [name for name in step.found if name.rpartition(".")[0] in owners]
@@ -99,7 +99,7 @@ def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, st
 def _alike(
     names: Iterable[str], others: Iterable[str]
 ) -> Callable[[tuple[str, str]], tuple[float, float]]:
-    """Returns a function that computes how alike two names, such as `q_proj` and `W_query`, are.
+    """Returns a function that computes how similar two names, such as `q_proj` and `W_query`, are.
 
     Words that several names of one list have, such as `proj` and `W`, do not count.
     """
