@@ -29,7 +29,7 @@ _DATA = 5
 class BoundedReader:
     """Runs a function that returns text, in a child process.
 
-    The child process ends when `close` is called or the `with` block is left. It is forked at the
+    The child process ends when `close` is called or the `with` block is left. It is forked on the
     first call, and again after a call that ended it.
     """
 

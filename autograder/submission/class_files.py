@@ -68,7 +68,7 @@ def submission_folder(
 
 
 def is_class_folder(folder: Path) -> bool:
-    """Returns whether this folder itself is a class folder; a folder of submissions never is."""
+    """Returns whether this folder itself is a class folder; a submissions folder never is."""
     if is_of_students(folder.absolute()):
         return False
     return (folder / SUBMITTED).is_dir() or any((folder / name).is_file() for name in _MARKS)
@@ -77,7 +77,7 @@ def is_class_folder(folder: Path) -> bool:
 def class_home(path: Path | str) -> Path:
     """Returns the class folder at or above a path, or the path itself if there is none.
 
-    The path of a file, such as the results of a shard, is returned unchanged.
+    The path of a file, such as a shard's results, is returned unchanged.
     """
     place = Path(path)
     if place.is_file() or is_class_folder(place):
@@ -97,15 +97,15 @@ def _as_named(place: Path, folder: Path) -> Path:
 
 
 def inside(folder: Path) -> Path:
-    """Returns the folder of submissions in a class folder, or any other folder unchanged."""
+    """Returns the submissions folder in a class folder, or any other folder unchanged."""
     below = folder / SUBMITTED
     return below if below.is_dir() and not is_of_students(folder.absolute()) else folder
 
 
 def submissions_of(path: Path | str) -> Path:
-    """Returns the folder of submissions of the class that a path names.
+    """Returns the submissions folder of the class that a path names.
 
-    A folder of submissions with a different name is returned unchanged; any other folder, even one
+    A submissions folder with a different name is returned unchanged; any other folder, even one
     that does not exist yet, counts as a class folder.
     """
     place = Path(path)

@@ -1,4 +1,4 @@
-"""Reads students' code as text for people. Nothing here runs, imports or judges it."""
+"""Reads students' code as text that people can read. Nothing here runs, imports or judges it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """The chosen hashes of a text, each with the lines (from 1) of its k-grams."""
+    """The chosen hashes of a text, each with the lines (counted from 1) of its k-grams."""
 
     lines: Mapping[int, frozenset[int]]
 

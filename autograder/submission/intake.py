@@ -91,7 +91,7 @@ def unused_notes(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Returns a note on the unused files that `notes` do not name, or () if there are none."""
+    """Returns a note about the unused files that `notes` do not name, or () if there are none."""
     named = "\n".join(notes)
     files = [name for name in unused_files(folder, exercises, endings, given) if name not in named]
     if not files:

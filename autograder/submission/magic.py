@@ -1,4 +1,4 @@
-"""Converts a notebook's cell to Python by replacing notebook-only lines with `pass`."""
+"""Converts a notebook cell to Python by replacing notebook-only lines with `pass`."""
 
 from __future__ import annotations
 

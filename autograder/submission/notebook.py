@@ -44,8 +44,8 @@ _SPECIAL = ("__name__", "__future__")
 class NotebookModule:
     """The module text of a notebook.
 
-    `broken` maps names in invalid cells to the error; `hints` maps missing questions to the reason
-    why they may be missing.
+    `broken` maps names in invalid cells to the error; `hints` maps missing questions to possible
+    reasons.
     """
 
     text: str
@@ -162,7 +162,7 @@ def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> lis
 
 
 def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns a notebook's document and notes on its encoding.
+    """Returns a notebook's document and notes about its encoding.
 
     Raises `SubmissionError` if the file is not a notebook or has too many cells.
     """

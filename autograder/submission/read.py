@@ -42,8 +42,8 @@ class SubmittedExercise:
     """One exercise as submitted.
 
     `text` is the module that a worker executes (only if GRADED). `broken` maps questions whose cell
-    is not valid Python to the error, and `hints` maps missing questions to the reason why they may
-    be missing. `notes` contains messages for people.
+    is not valid Python to the error, and `hints` maps missing questions to possible reasons.
+    `notes` contains messages for people.
     """
 
     exercise: str

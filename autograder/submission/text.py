@@ -1,6 +1,6 @@
 """Decodes and parses submitted modules, splits them into statements, and finds stubs.
 
-Files are decoded more tolerantly than by Python, and errors are explained.
+Decodes files more tolerantly than Python does, and explains errors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WIDE = (
 
 
 def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """Returns the text of a file, decoded as Python decodes modules, and notes on its encoding.
+    """Returns the text of a file, decoded as Python decodes modules, and notes about its encoding.
 
     Also accepts plain text that Python itself refuses, with a note: UTF-16 (from older Windows
     editors), and Latin-1 without a coding line. Raises `SubmissionError` for a file that is not
@@ -237,9 +237,9 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 
 
 def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
-    """Returns the names that a call gets as arguments, and whether its value is surely a function.
+    """Returns the names that a call gets as arguments, and whether its value counts as a function.
 
-    The value is surely a function for a lambda, for `partial`, and for a call with a lambda as an
+    The value counts as a function for a lambda, for `partial`, and for a call with a lambda as an
     argument, such as a decorator's. A call with a function as an argument is assumed to return a
     function, so a name stays a function after `name = call(name)`.
     """
@@ -316,7 +316,7 @@ def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, .
 
 
 def _definitions(text: str, name: str) -> int:
-    """Returns how often a name seems to be defined, by `def`, by `class` or by `=`."""
+    """Returns how many times a name seems to be defined, by `def`, by `class` or by `=`."""
     return sum(text.count(f"{word}{name}") for word in ("def ", "class ")) + text.count(f"{name} =")
 
 
