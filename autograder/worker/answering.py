@@ -259,7 +259,7 @@ def _exactly(channel: socket.socket, size: int) -> bytearray:
 
 
 class Settings(NamedTuple):
-    """The settings of torch in a worker."""
+    """torch's settings in a worker."""
 
     with_gradients: bool
     dtype: torch.dtype

@@ -1,9 +1,9 @@
 """Moves the parts of torch's code that answers use into huge memory pages of this process.
 
-A fork does not inherit page-table entries of code that is mapped from a file. Each worker would
-load the code page by page, and the kernel would remove thousands of entries when the worker ends. A
-process's own memory is inherited, with one entry per 2 MiB. `benchmarks/tricks.py` measures the
-gain.
+A fork does not inherit page-table entries for code that is mapped from a file. Each worker would
+therefore load the code page by page, and the kernel would remove thousands of entries when the
+worker ends. A process's own memory is inherited, with one entry per 2 MiB. `benchmarks/tricks.py`
+measures the gain.
 """
 
 from __future__ import annotations

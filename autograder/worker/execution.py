@@ -129,8 +129,8 @@ def gradients(
     weights by name. `cotangent` has the shape of the result; None means ones. Arguments at the
     positions in `frozen` need no gradient, like data, and neither do the weights named in `still`.
     If `ways` contains `RESULTS` or `BACKWARD`, the call is also checked for traces that it left
-    behind; if there are any, they are returned as a fourth item. Raises any error of the answer,
-    and RuntimeError if a cotangent has the wrong shape.
+    behind; if there are any, they are returned as a fourth item. Raises any error that the answer
+    raises, and RuntimeError if a cotangent has the wrong shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
@@ -243,7 +243,7 @@ def _pulled(
 
 
 def _summed(leaf: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:
-    """Replaces the gradients of entries that share memory by the sum of these gradients.
+    """Replaces the gradients of entries that share memory with the sum of these gradients.
 
     Expanded entries are one number, whose gradient is this sum. `as_strided` and `view` distribute
     it among the entries in different ways.
@@ -371,7 +371,7 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 
 
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
-    """Returns a new layer that has loaded the state of `layer`; raises any error of the answer."""
+    """Returns a new layer that has loaded the state of `layer`; raises what the answer raises."""
     fresh = build()
     # A mask may be a frozen parameter with a different dtype, so use only trainable ones.
     move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)

@@ -129,7 +129,7 @@ class Forking:
         self._batches = {digest: self._batches[digest] for digest in digests}
 
     def _ready_memory(self) -> None:
-        """Prepares memory before the first fork, and again after a batch was stored."""
+        """Prepares memory before the first fork, and again after a batch is stored."""
         if not self._is_ready:
             gc.freeze()  # otherwise a worker's garbage collection would write to all pages
             gc.collect()  # frees blocks that Python keeps for new objects, all over the heap

@@ -280,7 +280,7 @@ class EndOfTest(ast.NodeTransformer):
         self.reach = reach
 
     def visit_Module(self, tree: ast.Module) -> ast.Module:  # noqa: N802 - ast's name
-        """Adds a call of `reach` to the end of the code that IPython is about to run."""
+        """Adds a call to `reach` to the end of the code that IPython is about to run."""
         last = tree.body[-1] if tree.body else None
         call = ast.Call(ast.Name(self.name, ast.Load()), [], [])
         if isinstance(last, ast.Expr):

@@ -1,4 +1,4 @@
-"""Replaces wrong answers that other answers call with right ones, which the grader computes.
+"""Substitutes right answers, computed by the grader, for wrong ones that other answers call.
 
 A student's `attention_weights` may call the student's own `scale_scores`. If that is wrong, the
 worker replaces it with a function that sends its arguments to the grader and gets the right value

@@ -1,8 +1,8 @@
 """Runs code in the fork server that is slow the first time, so that every worker runs it fast.
 
-Python specializes code in its first few runs, and torch looks up its operators at the first use.
-Otherwise, each fork would do all of this again, and each write to memory of the fork server would
-copy a page. `benchmarks/tricks.py` measures the gain.
+Python specializes code in its first few runs, and torch looks up its operators on first use.
+Without this module, each fork would do all of this again, and each write to the fork server's
+memory would copy a page. `benchmarks/tricks.py` measures the gain.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def decode(
 ) -> Any:
     """Returns the value of a frame; raises `BadFrame` if the frame is not valid.
 
-    `most_bytes` limits the size of all tensors, each counted as often as it is referenced.
+    `most_bytes` limits the size of all tensors, each counted once per reference.
     """
     try:
         decoder = _Decoder(data, layouts, most_bytes)
