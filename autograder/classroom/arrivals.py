@@ -43,7 +43,7 @@ class Lateness:
 
     @property
     def is_late(self) -> bool:
-        """True if the submission is late, by a known or an unknown amount."""
+        """True if the submission is late, even if it is unknown by how much."""
         return bool(self.late) or (self.late is None and self.is_marked)
 
     @property
@@ -62,7 +62,7 @@ def lateness(submitted: datetime | None, due: datetime | None, is_marked: bool =
 
 
 class Allowances:
-    """The time that each student has after the due date, in one class."""
+    """The time that each student in a class has after a due date."""
 
     def __init__(
         self,
@@ -80,15 +80,16 @@ class Allowances:
         self.recorded = frozenset(recorded)
 
     def late_days(self, key: Key) -> int:
-        """Returns how many days of the budget a submission has taken."""
+        """Returns how many late days a submission has taken from the budget."""
         return self._late_days.get(key, 0)
 
     def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
-        """Returns how long after `due` a submission is on time, or None.
+        """Returns how long after `due` a submission still counts as on time, or None.
 
-        This is the sum of the section's date, grace, extra time, extension and late days. None
-        means that the class has never had any of these for this submission; nbgrader's gradebook
-        then keeps its own extension. Zero removes an allowance that the tables no longer give.
+        This is the sum of the section's shift, grace period, extra time, extension and late days.
+        None means that the class has never had any of these for this submission; nbgrader's
+        gradebook then keeps its own extension. Zero removes an allowance that is no longer in the
+        tables.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()
@@ -104,7 +105,7 @@ class Allowances:
 
 
 def read_allowances(class_folder: Path) -> Allowances:
-    """Reads the allowances of a class from its tables; raises `UserError` for a broken table."""
+    """Reads a class's allowances from its tables; raises `UserError` for a malformed table."""
     recorded = read_table(class_folder / ALLOWED_FILE, _COLUMNS)
     return Allowances(
         read_roster(class_folder),
@@ -116,7 +117,7 @@ def read_allowances(class_folder: Path) -> Allowances:
 
 
 def keep_recorded(class_folder: Path, keys: Iterable[Key]) -> None:
-    """Stores the submissions whose allowance in the gradebook is from the class's tables."""
+    """Records which submissions got their gradebook allowance from the class's tables."""
     rows = {key: dict(zip(_COLUMNS, key, strict=True)) for key in keys}
     change_rows(class_folder / ALLOWED_FILE, _COLUMNS, rows)
 
@@ -130,7 +131,7 @@ def marked_late(class_folder: Path) -> frozenset[Key]:
 def lateness_lines(
     assignments: Iterable[Assignment], found: Mapping[Key, Lateness]
 ) -> tuple[str, ...]:
-    """Returns sentences on due dates and late students, to be read before penalties apply."""
+    """Returns sentences about due dates and late students, to read before penalties apply."""
     return tuple(
         line
         for assignment in assignments

@@ -1,7 +1,8 @@
 """Reads and writes `comments.csv`, the bank of comments that graders reuse.
 
 A grader writes `#name` in a comment, in formgrader or with `autograder mark`; students read the
-text of that name. A text belongs to one question, or to all of them if its question is empty.
+text with that name instead. A text applies to one question, or to all of them if its question is
+empty.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _MENTION = re.compile(rf"(?<![\w#&/])#({_NAME})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class BankComment:
-    """A comment of the bank. `question` is `exercise/question`, or empty for every question."""
+    """A comment in the bank. `question` is `exercise/question`, or empty for all questions."""
 
     question: str
     name: str
@@ -33,7 +34,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, with the names in it that the bank contains or lacks."""
+    """A comment as students read it, and the names in it that are or are not in the bank."""
 
     text: str
     used: tuple[str, ...] = ()
@@ -48,7 +49,7 @@ class CommentBank:
         self._texts = {(c.name.casefold(), c.question): c for c in self.comments}
 
     def expanded(self, text: str, question: str) -> ExpandedComment:
-        """Replaces each `#name` in a comment with the bank's text; an unknown name is kept."""
+        """Replaces each `#name` in a comment with the bank's text; keeps unknown names."""
         used: list[str] = []
         unknown: list[str] = []
 
@@ -66,7 +67,7 @@ class CommentBank:
         return tuple(name for name in names if self.find(name, question) is None)
 
     def find(self, name: str, question: str) -> BankComment | None:
-        """Returns the comment with that name for the question, otherwise that for all questions.
+        """Returns the question's comment with that name, or else the one for all questions.
 
         Returns None if there is neither.
         """
@@ -75,7 +76,7 @@ class CommentBank:
 
 
 def read_bank(class_folder: Path) -> CommentBank:
-    """Returns the bank of a class, empty if there is none; raises `UserError` if it is broken."""
+    """Returns a class's comment bank, or an empty one; raises `UserError` if it is malformed."""
     path = class_folder / COMMENTS_FILE
     comments = [BankComment(**row) for row in read_table(path, _COLUMNS)]
     for comment in comments:

@@ -1,8 +1,8 @@
-"""Reads `due.csv` and `class.toml`: due dates and rules of a class, which override the course's.
+"""Reads a class's due dates and rules, in `due.csv` and `class.toml`; they override the course's.
 
-This way, two classes, or two sections, can share one course. A row of `due.csv` names an
-assignment, a section (empty: everybody) and a date; `class.toml` sets the budget of late days and
-which submission counts.
+This way, two classes or two sections can share one course. A row of `due.csv` names an assignment,
+a section (empty for everybody) and a date; `class.toml` sets the late-day budget and which
+submission counts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ClassRules:
 
 @dataclass(frozen=True, slots=True)
 class ClassDates:
-    """The dates of `due.csv` by assignment and section, and its errors by assignment."""
+    """The dates in `due.csv` by assignment and section, and the errors in it by assignment."""
 
     dates: Mapping[tuple[str, str], DueDate] = field(default_factory=dict)
     wrong: Mapping[str, ContentError] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def read_dates(class_folder: Path) -> ClassDates:
 
 
 def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[str, ...]:
-    """Returns a sentence on each date of `due.csv` whose assignment or section does not exist."""
+    """Returns a sentence about each date in `due.csv` with an unknown assignment or section."""
     found = read_dates(class_folder)
     path = class_folder / DUE_FILE
     source = course.root / "source"  # `broken` also contains unknown assignments with a wrong date
@@ -137,7 +137,7 @@ def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:
 
 
 def with_class_dates(course: Course, class_folder: Path) -> Course:
-    """Returns the course with a class's due dates; an assignment with a bad date becomes broken."""
+    """Returns the course with a class's due dates; assignments with invalid dates become broken."""
     found = read_dates(class_folder)
     if not found.dates and not found.wrong:
         return course
@@ -156,7 +156,7 @@ def _dated(assignment: Assignment, dates: ClassDates) -> Assignment:
 
 
 def read_rules(class_folder: Path) -> ClassRules:
-    """Returns the rules of a class; raises `UserError` for an unknown or invalid setting."""
+    """Returns a class's rules; raises `UserError` for an unknown or invalid setting."""
     path = class_folder / RULES_FILE
     if not path.exists():
         return ClassRules()
@@ -176,7 +176,7 @@ def read_rules(class_folder: Path) -> ClassRules:
 
 
 def read_late_days(class_folder: Path) -> Mapping[Key, int]:
-    """Returns how many days of the budget each submission took at the last count."""
+    """Returns how many late days each submission took from the budget at the last count."""
     path = class_folder / LATE_DAYS_FILE
     rows = read_table(path, _LATE_COLUMNS)
     try:
@@ -192,9 +192,9 @@ def count_late_days(
 ) -> tuple[str, ...]:
     """Counts the days that late submissions take from the budget, and stores them in a table.
 
-    `ends` contains the arrival of each submission, and its deadline without late days. In the order
-    of these deadlines, each late submission takes the days that it needs, or none if too few are
-    left. Returns a sentence on each late submission.
+    `ends` contains each submission's arrival time, and its deadline without late days. In order of
+    these deadlines, each late submission takes the days that it needs, or none if too few are left.
+    Returns a sentence about each late submission.
     """
     rows: list[dict[str, str]] = []
     lines: list[str] = []

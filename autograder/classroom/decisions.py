@@ -1,6 +1,6 @@
 """Stores an instructor's decisions about submissions: extensions and withdrawals, with reasons.
 
-The tables are `extensions.csv` and `withdrawals.csv` of the class folder. The last row of a
+The tables are `extensions.csv` and `withdrawals.csv` in the class folder. The last row for a
 submission counts, and earlier rows are kept as its history.
 """
 
@@ -24,7 +24,7 @@ EVERYTHING = "*"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One row: the decision about a submission, its reason, and its time (UTC)."""
+    """A row: the decision about a submission, its reason, and its time (UTC)."""
 
     student: str
     assignment: str
@@ -58,7 +58,7 @@ def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
 
 
 def withdraw(class_folder: Path, key: Key, why: str, *, is_back: bool = False) -> Decision:
-    """Withdraws a submission, or takes the withdrawal back; its files and results are kept."""
+    """Withdraws a submission, or reverses the withdrawal; its files and results are kept."""
     return _decide(class_folder / WITHDRAWALS_FILE, key, BACK if is_back else WITHDRAWN, why)
 
 
@@ -83,7 +83,7 @@ class Withdrawals:
 
 
 def read_withdrawals(class_folder: Path) -> Withdrawals:
-    """Returns the submissions that are withdrawn; raises `UserError` for a broken table."""
+    """Returns the withdrawn submissions; raises `UserError` for a malformed table."""
     return Withdrawals(_rows(class_folder / WITHDRAWALS_FILE))
 
 

@@ -1,8 +1,8 @@
-"""Stores a class's live connection in `live.csv` and `pushed.csv` of the class folder.
+"""Stores a class's connection to a platform, in `live.csv` and `pushed.csv` in the class folder.
 
 `live.csv` maps the course's assignments to the platform's numbers, so that an assignment may be
 renamed on the platform. `pushed.csv` contains the grades that were written last, so that a push
-notices if a person has changed a grade on the platform. Neither file contains an access token.
+notices when somebody has changed a grade on the platform. Neither file contains an access token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LINKS_FILE, PUSHED_FILE = "live.csv", "pushed.csv"
 class Link:
     """An assignment on a platform, or the course itself if `assignment` is empty.
 
-    `address` is the URL of the course's page, or empty for an assignment.
+    `address` is the URL of the course page, or empty for an assignment.
     """
 
     platform: str
@@ -34,7 +34,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class PushedGrade:
-    """The last grade that was written for a submission, and a digest of its feedback."""
+    """The last grade written to a platform for a submission, and a digest of its feedback."""
 
     student: str
     assignment: str

@@ -1,4 +1,4 @@
-"""Stores which results somebody has looked at, in `looked.csv` of the class folder.
+"""Stores which results somebody has looked at, in `looked.csv` in the class folder.
 
 A look is a run of `autograder changes`. It stores how many lines of results each assignment had,
 which is enough because a results file only grows. The next run reports the changes since then, or
@@ -20,7 +20,7 @@ LOOKED_FILE = "looked.csv"
 
 @dataclass(frozen=True, slots=True)
 class ReviewMark:
-    """One look at an assignment's results: the number of their lines then, and the time in UTC."""
+    """A look at an assignment's results: how many lines they had, and the time in UTC."""
 
     assignment: str
     lines: int
@@ -28,19 +28,19 @@ class ReviewMark:
 
 
 class ReviewMarks:
-    """All looks at a class's results, in order of time."""
+    """All looks at a class's results, in chronological order."""
 
     def __init__(self, looks: Iterable[ReviewMark]) -> None:
         self._looks = tuple(looks)
 
     def numbers(self, assignment: str) -> frozenset[int]:
-        """Returns the numbers of lines that an assignment's results had at each look."""
+        """Returns how many lines an assignment's results had at each look."""
         return frozenset(look.lines for look in self._looks if look.assignment == assignment)
 
     def before(self, lines: Mapping[str, int]) -> dict[str, int]:
-        """Returns how many lines of each assignment had been looked at before the newest lines.
+        """Returns how many lines of each assignment were looked at before the newest were written.
 
-        If all lines have been looked at, the last look is left out, so that a second look shows the
+        If all lines have been looked at, the last look is ignored, so that a second look shows the
         same changes as the first.
         """
         own = [look for look in self._looks if look.lines <= lines.get(look.assignment, 0)]
@@ -57,7 +57,7 @@ _COLUMNS = tuple(field.name for field in fields(ReviewMark))
 
 
 def read_review_marks(class_folder: Path) -> ReviewMarks:
-    """Returns all looks at a class's results; raises `UserError` for a broken table."""
+    """Returns all looks at a class's results; raises `UserError` for a malformed table."""
     path = class_folder / LOOKED_FILE
     return ReviewMarks(_look(row, path) for row in read_table(path, _COLUMNS))
 

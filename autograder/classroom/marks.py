@@ -1,7 +1,7 @@
-"""Reads and writes the graders of a class and their entries: `graders.csv` and `marked.csv`.
+"""Reads and writes a class's graders and their entries: `graders.csv` and `marked.csv`.
 
-Points and comments themselves are in nbgrader's gradebook, which does not record who entered them;
-`marked.csv` is the history of entries made with `autograder mark`.
+The points and comments themselves are in nbgrader's gradebook, which does not record who entered
+them; `marked.csv` is the history of entries made with `autograder mark`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _GRADERS_COLUMNS = ("question", "grader")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One entry of a grader.
+    """One grader's entry.
 
     `question` is `exercise/question`, or empty if the entry is about the whole assignment.
     """
@@ -39,7 +39,7 @@ _COLUMNS = tuple(field.name for field in fields(Mark))
 
 
 def read_marks(class_folder: Path) -> tuple[Mark, ...]:
-    """Returns graders' entries, the oldest first; raises `UserError` for a broken table."""
+    """Returns graders' entries, oldest first; raises `UserError` for a malformed table."""
     return tuple(Mark(**row) for row in read_table(class_folder / MARKED_FILE, _COLUMNS))
 
 
@@ -48,7 +48,7 @@ def keep_mark(class_folder: Path, mark: Mark) -> None:
 
 
 class Graders:
-    """Finds the grader of an answer: the question's grader, or else the student's on the roster."""
+    """Finds an answer's grader: the question's, or else the student's on the roster."""
 
     def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
         self._by_question, self._roster = by_question, roster
@@ -68,7 +68,7 @@ class Graders:
 
 
 def read_graders(class_folder: Path, roster: Roster) -> Graders:
-    """Returns the graders of a class; a row of `graders.csv` is for an exercise or a question.
+    """Returns a class's graders; each row of `graders.csv` is for an exercise or a question.
 
     A question is written as `exercise/question`. Raises `UserError` if a row occurs twice.
     """

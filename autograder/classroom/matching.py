@@ -1,6 +1,6 @@
 """Matches people whose names are written differently on different platforms.
 
-The keys of a person are in tiers, the most certain first. The first tier that contains a name
+A person's keys are grouped in tiers, the most certain first. The first tier that contains a name
 decides; if the name fits two people in that tier, nobody is matched.
 """
 
@@ -18,7 +18,7 @@ _NOT_IN_FILES = re.compile(r"""[&<>"`|':\\/]""")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """All that is known about one person: identifiers, a platform's number, and names.
+    """Everything that is known about one person: identifiers, a platform's number, and names.
 
     `numbers` contains platforms' numbers, written as identifiers such as `Canvas 17`.
     """
@@ -55,22 +55,22 @@ def number_in(text: str) -> str:
 
 
 def canvas_number(number: str) -> str:
-    """Formats Canvas's number of a person as an identifier, which stays when the name changes."""
+    """Formats a person's Canvas number as an identifier, which stays when the name changes."""
     return f"Canvas {number}"
 
 
 def moodle_number(number: str) -> str:
-    """Formats Moodle's number, which belongs to one person in one assignment, as an identifier."""
+    """Formats a Moodle number, which belongs to one person in one assignment, as an identifier."""
     return f"Moodle participant {number}"
 
 
 def repository_login(login: str) -> str:
-    """Formats a login of a code classroom as an identifier, distinct from logins elsewhere."""
+    """Formats a code-classroom login as an identifier that differs from logins elsewhere."""
     return f"repository {login}"
 
 
 def without_group(name: str) -> tuple[str, ...]:
-    """Returns the rest of a name after each hyphen: Moodle puts a group's name before a person's.
+    """Returns what follows each hyphen in a name: Moodle puts a group's name before a person's.
 
     `Blue Team-Orla Vell` gives `Orla Vell`; `Jean-Luc` gives `Luc`.
     """
@@ -79,7 +79,7 @@ def without_group(name: str) -> tuple[str, ...]:
 
 
 def is_number(name: str) -> bool:
-    """Returns whether a name is the number of Canvas or Moodle in the form of an identifier."""
+    """Returns whether a name is a Canvas or Moodle number formatted as an identifier."""
     return name.startswith((canvas_number(""), moodle_number("")))
 
 
@@ -89,7 +89,7 @@ def normal(text: str) -> str:
 
 
 def squashed(text: str) -> str:
-    """Returns only the letters and digits of a name, as Canvas does."""
+    """Returns only the letters and digits of a name, as Canvas writes it."""
     return "".join(sign for sign in normal(text) if sign.isalnum())
 
 
@@ -111,7 +111,7 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """Returns the positions of the people whom a name may mean; one position if it is certain.
+        """Returns the positions of the people whom a name may mean: only one if it is certain.
 
         The name may have any of the forms of a person's name, such as `Lovelace, Ada`.
         """

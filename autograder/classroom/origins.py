@@ -1,7 +1,7 @@
-"""Stores where each submission came from, in `collected.csv` of the class folder.
+"""Stores where each submission came from, in `collected.csv` in the class folder.
 
-The table contains facts that have no place in a submission's folder: the platform's number, which
-is needed to return grades and feedback, and a mark such as Canvas's LATE.
+The table contains facts that a submission's folder cannot hold: the platform's number, which is
+needed to return grades and feedback, and a mark such as Canvas's LATE.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Origin:
     def lasting_names(self) -> tuple[str, ...]:
         """Names that identify the same person in every assignment, the most certain first.
 
-        Moodle's number is not among them: it belongs to one assignment.
+        Moodle's number is not among them, because it belongs to a single assignment.
         """
         lasts = self.number and self.platform in (_CANVAS, _CLASSROOM)
         names = list(self.names) if lasts else []
@@ -78,7 +78,7 @@ def late_mark(is_late: bool) -> str:
 
 
 def read_origins(class_folder: Path) -> Mapping[Key, Origin]:
-    """Returns the origin of each collected submission; raises `UserError` for a broken table."""
+    """Returns each collected submission's origin; raises `UserError` for a malformed table."""
     rows = read_table(class_folder / COLLECTED_FILE, _COLUMNS)
     return {origin.key: origin for origin in (Origin(**row) for row in rows)}
 
@@ -90,5 +90,5 @@ def write_origins(class_folder: Path, origins: Iterable[Origin]) -> None:
 
 
 def forget_origins(class_folder: Path, keys: Iterable[Key]) -> None:
-    """Removes the rows of submissions that no longer exist."""
+    """Removes the rows for submissions that no longer exist."""
     change_rows(class_folder / COLLECTED_FILE, _COLUMNS, {}, keys)

@@ -1,7 +1,7 @@
-"""Keeps the people of a class in `roster.csv`, and merges the lists of platforms into it.
+"""Keeps the people of a class in `roster.csv`, and merges lists from platforms into it.
 
 A list is matched with the people on the roster. It can add people and update their entries; it
-never removes anybody or empties an entry.
+never removes anybody or clears an entry.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Person:
 
     `student` is the name below `submitted/`, or an identifier of the platform. `grader` is the
     teaching assistant or tutor who grades this person's work. Several sections or groups are
-    separated by semicolons. `number` is Canvas's number, or Moodle's with its word (`Participant
-    17`), and `git_login` is the login on a code classroom.
+    separated by semicolons. `number` is the Canvas number, or the Moodle number with the word
+    before it (`Participant 17`), and `git_login` is the login on a code classroom.
     """
 
     student: str
@@ -110,7 +110,7 @@ class Roster:
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
-        """Returns the people who are certainly none of `students`, in the roster's order."""
+        """Returns the people who are certainly not among `students`, in roster order."""
         known = {number for student in students for number in self._find(student)}
         return tuple(p for number, p in enumerate(self.people) if number not in known)
 
@@ -125,10 +125,10 @@ class RosterChange:
     """The changes that a list makes to the roster, and the resulting `people`.
 
     `added` contains people who are only in the list, and `not_in_list` contains people who are only
-    on the roster. `staff` teach and are therefore not students; `doubts` contains sentences about
-    people who may or may not be the same person. `updated` contains people whose entries change,
-    `replaced` contains the columns in which entries are replaced, and `students` contains the
-    roster's names of the people in the list.
+    on the roster. `staff` contains people who teach and are therefore not students; `doubts`
+    contains sentences about people who may or may not be the same person. `updated` contains people
+    whose entries change, `replaced` contains the columns in which entries are replaced, and
+    `students` contains the roster's names of the people in the list.
     """
 
     people: tuple[Person, ...]
@@ -145,8 +145,8 @@ class RosterChange:
 class PeopleList:
     """A list of people; `source` is its file, for messages.
 
-    With `has_sure_numbers`, the numbers are Canvas's own, so that equal numbers mean the same
-    person whatever their names are.
+    If `has_sure_numbers` is true, the numbers come from Canvas itself, so that equal numbers mean
+    the same person even if the names differ.
     """
 
     people: tuple[Person, ...]
@@ -156,7 +156,7 @@ class PeopleList:
 
 
 def read_roster(class_folder: Path) -> Roster:
-    """Returns the roster of a class, empty if there is none; raises `UserError` if it is broken."""
+    """Returns a class's roster, empty if there is none; raises `UserError` if it is malformed."""
     path = class_folder / ROSTER_FILE
     people = _checked([Person(**row) for row in read_table(path, _COLUMNS)], path)
     return Roster(people, _called_now(class_folder) if people else None)
@@ -215,7 +215,7 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
 
 
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
-    """Returns the people in the rows of a list; merges the rows of one person in two sections."""
+    """Returns the people in a list's rows, and merges the rows of one person in two sections."""
     sections = {one.get(Role.SECTION) for one in entries}
     found: dict[str, Person] = {}
     others: list[Person] = []
@@ -237,7 +237,7 @@ def _is_same(one: Person, other: Person) -> bool:
 
 
 def _in_both(one: Person, other: Person) -> Person:
-    """Merges two rows of one person, with the sections and groups of both."""
+    """Merges two rows about one person; keeps the sections and groups of both."""
     several = {
         name: _SEVERAL.join(dict.fromkeys((*_parts(one, name), *_parts(other, name))))
         for name in ("section", "group")
@@ -342,12 +342,12 @@ class _Merge:
 
 
 def _may_be_one(one: Person, other: Person) -> bool:
-    """Returns whether two people have the same address, or one of them has none."""
+    """Returns whether two people have the same address, or at least one has none."""
     return not (one.email and other.email) or normal(one.email) == normal(other.email)
 
 
 def _numbers(people: Sequence[Person]) -> dict[str, int]:
-    """Returns the positions of people by Canvas's number, if only one person has the number."""
+    """Maps each Canvas number that only one person has to that person's position."""
     found: dict[str, list[int]] = {}
     for place, person in enumerate(people):
         if person.number.isdigit():
@@ -364,9 +364,9 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 
 
 def _filled(there: Person, new: Person) -> Person:
-    """Updates a person from a newer list; no entry is emptied, and the student's name stays.
+    """Updates a person from a newer list; no entry is cleared, and the student's name stays.
 
-    Canvas's number also stays, because Moodle's belongs to one assignment.
+    A Canvas number also stays, because a Moodle number belongs to a single assignment.
     """
     values = {name: text for name, text in asdict(new).items() if text and name != "student"}
     if there.number.isdigit() and not new.number.isdigit():

@@ -1,7 +1,8 @@
 """Stores students' requests for a second look at a grade, with the answers, in `requests.csv`.
 
-A request arrives as a file `regrade_request.txt` in an upload, or as an issue of a code classroom.
-Equal requests are stored once, and the row of a request is kept after the answer.
+A request arrives as a file named `regrade_request.txt` in an upload, or as an issue in a code
+classroom. Identical requests are stored only once, and a request's row is kept after it is
+answered.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ _COLUMNS = tuple(field.name for field in fields(Request))
 
 
 def is_request(file: str) -> bool:
-    """Returns whether a file of this name in an upload is a request."""
+    """Returns whether a file with this name in an upload is a request."""
     return _REQUEST.fullmatch(file) is not None
 
 
 def request_text(*files: bytes) -> str:
-    """Returns the text of a request, cut off at a maximum length.
+    """Returns the text of a request, cut off at the maximum length.
 
-    Several files of one upload are one request, so that nobody can flood the list of requests.
+    Several files in one upload count as one request, so that nobody can flood the list of requests.
     """
     texts = (data[: 4 * _LONGEST].decode("utf-8-sig", "replace").strip() for data in files)
     return "\n\n".join(dict.fromkeys(texts))[:_LONGEST]
 
 
 def read_requests(class_folder: Path) -> tuple[Request, ...]:
-    """Returns all requests in order of arrival; raises `UserError` for a broken table."""
+    """Returns all requests in order of arrival; raises `UserError` for a malformed table."""
     rows = read_table(class_folder / REQUESTS_FILE, _COLUMNS)
     return tuple(Request(**row) for row in rows)
 
@@ -52,7 +53,7 @@ def requests_by_key(requests: Iterable[Request]) -> Mapping[Key, tuple[Request, 
 
 
 def add_requests(class_folder: Path, requests: Iterable[Request]) -> tuple[Request, ...]:
-    """Stores requests that are not stored yet, and returns them; equal requests count once."""
+    """Stores requests that are not stored yet, and returns them; identical ones count once."""
     wanted, new = list(requests), list[Request]()
 
     def change(rows: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -71,10 +72,10 @@ def add_requests(class_folder: Path, requests: Iterable[Request]) -> tuple[Reque
 def answer_requests(
     class_folder: Path, key: Key, question: str, answer: str, by: str
 ) -> tuple[Request, ...]:
-    """Answers the open requests of a student for a question; returns them with the answer.
+    """Answers a student's open requests about a question; returns them with the answer.
 
-    If there are none for this question, requests for the whole assignment are answered. An empty
-    `question` answers all open requests for the assignment.
+    If there are none about this question, requests about the whole assignment are answered. An
+    empty `question` answers all open requests about the assignment.
     """
     now = utc_text(datetime.now(UTC))
     answered: list[Request] = []

@@ -1,7 +1,7 @@
-"""Recognizes the columns in a list of people, whichever platform or person wrote the list.
+"""Recognizes the columns in a list of people, whichever platform or person made the list.
 
 A column is recognized by its English or German heading; if a heading is ambiguous, the cells below
-it decide. No other module reads the columns of rosters, tables of times and exports.
+it decide. Only this module interprets the columns of rosters, exports and tables of times.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ class RoleValues:
 
     @property
     def name(self) -> str:
-        """The name, joined from its parts if the list has these."""
+        """The name, joined from its parts if they have separate columns."""
         parts = f"{self.get(Role.FIRST)} {self.get(Role.LAST)}".strip()
         return self.get(Role.NAME) or parts
 
     @property
     def key(self) -> str:
-        """The name of this person below `submitted/`, for people who have no folder yet."""
+        """This person's name below `submitted/`, for people who have no folder yet."""
         roles = (Role.STUDENT, Role.LOGIN, Role.SIS, Role.EMAIL, Role.REPOSITORY)
         found = (self.get(role) for role in roles)
         return next(filter(None, found), "") or number_in(self.get(Role.NUMBER))
@@ -157,7 +157,7 @@ class Columns:
 
 
 def _heading(column: str) -> str:
-    """Normalizes a heading; `Section 2`, for example, also becomes the heading of sections."""
+    """Normalizes a heading; for example, `Section 2` is read as the heading for sections."""
     squeezed = squashed(column)
     unnumbered = squeezed.rstrip("0123456789")
     return unnumbered if _ROLE_OF.get(unnumbered) in _SEVERAL else squeezed

@@ -1,4 +1,4 @@
-"""Selects results of a class, without withdrawn submissions, and replaces names with pseudonyms."""
+"""Selects a class's results, without withdrawn submissions, and replaces names with pseudonyms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .people import Person, Roster
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The choice of results; None means all. `section` and `grader` are columns of the roster."""
+    """Criteria for selecting results, where None means all.
+
+    `section` and `grader` are columns of the roster.
+    """
 
     assignment: str | None = None
     student: str | None = None
@@ -43,8 +46,8 @@ def select(
 ) -> Sequence[SubmissionResult]:
     """Returns the selected results, without withdrawn submissions.
 
-    Results that are stored in a file are not loaded. Raises `UserError` for a section or grader
-    that is not on the roster, and for an assignment or student without results.
+    Does not load results that are stored in a file. Raises `UserError` for a section or grader that
+    is not on the roster, and for an assignment or student without results.
     """
     _must_be_there(roster, selection)
 
@@ -82,7 +85,7 @@ def _must_be_there(roster: Roster, selection: Selection) -> None:
 
 
 def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
-    """Returns a meaningless name for each student, in an order that is not alphabetical."""
+    """Returns a pseudonym for each student, in an order that is not alphabetical."""
     ordered = sorted(
         set(students), key=lambda name: hashlib.sha256(name.encode("utf-8", "replace")).digest()
     )
@@ -95,7 +98,7 @@ def anonymous(
 ) -> Sequence[SubmissionResult]:
     """Returns the results with `names` instead of students' names, sorted by the new names.
 
-    Results in a file are not loaded.
+    Does not load results in a file.
     """
 
     def renamed(result: SubmissionResult) -> SubmissionResult:

@@ -31,7 +31,7 @@ Row = Mapping[str, str]
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """Returns the rows of a table, by column, or an empty list if the file does not exist.
 
-    Other columns are left out. Raises `UserError` if the file is not such a table.
+    Ignores other columns. Raises `UserError` if the file is not such a table.
     """
     if not path.exists():
         return []
@@ -45,9 +45,9 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Returns the columns and rows of a CSV file; accepts every separator that platforms write.
+    """Returns the columns and rows of a CSV file; accepts every separator that platforms use.
 
-    Empty rows are left out; if a column appears twice, the first one counts. Raises `UserError` for
+    Empty rows are ignored; if a column appears twice, the first one counts. Raises `UserError` for
     a file that can't be read.
     """
     if not path.exists():
@@ -136,7 +136,7 @@ def change_table(
 def change_rows(
     path: Path, columns: Sequence[str], new: Mapping[Key, Row], gone: Iterable[Key] = ()
 ) -> None:
-    """Changes rows in a table that has one row for each submission.
+    """Changes rows in a table that has one row per submission.
 
     Its first two columns are the student and the assignment. Raises `UserError` as `change_table`
     does.

@@ -55,12 +55,12 @@ _CLOCK = re.compile(r"\d:\d\d")
 
 
 class MissingZone(ValueError):
-    """Raised for a time that is certain except for its zone, which is missing."""
+    """Raised for a time that would be certain if it named its time zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionTime:
-    """The content of `timestamp.txt`, in UTC without a zone; None if the time is unknown."""
+    """The time in `timestamp.txt`, in UTC without a zone; None if it is unknown."""
 
     stamped: datetime | None
     problem: str | None = None

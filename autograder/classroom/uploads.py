@@ -1,4 +1,4 @@
-"""Keeps digests of the files that `collect` wrote, in `uploads.csv` of the class folder.
+"""Keeps digests of the files that `collect` wrote, in `uploads.csv` in the class folder.
 
 They show whether somebody has edited a folder since it was collected, and whether an upload is new.
 """
@@ -23,7 +23,7 @@ _PART = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Digests of one submission: of its latest `upload`, and of the files last `placed`."""
+    """A submission's digests: of the latest `upload`, and of the files last `placed`."""
 
     student: str
     assignment: str
@@ -39,7 +39,7 @@ _COLUMNS = tuple(field.name for field in fields(Upload))
 
 
 def read_uploads(class_folder: Path) -> Mapping[Key, Upload]:
-    """Returns the digests of each submission; raises `UserError` for a broken table."""
+    """Returns the digests of each submission; raises `UserError` for a malformed table."""
     rows = read_table(class_folder / UPLOADS_FILE, _COLUMNS)
     return {upload.key: upload for upload in (Upload(**row) for row in rows)}
 
@@ -51,14 +51,14 @@ def write_uploads(class_folder: Path, uploads: Iterable[Upload]) -> None:
 
 
 def forget_uploads(class_folder: Path, keys: Iterable[Key]) -> None:
-    """Removes the rows of submissions that no longer exist."""
+    """Removes the rows for submissions that no longer exist."""
     change_rows(class_folder / UPLOADS_FILE, _COLUMNS, {}, keys)
 
 
 def digest_of(folder: Path) -> str:
-    """Returns a digest of names and bytes of the files in a folder, or "" if it is not a folder.
+    """Returns a digest of the names and bytes of a folder's files, or "" if it is not a folder.
 
-    The digest leaves out the submission time, and files that systems and editors create.
+    The digest ignores the submission time, and files that systems and editors create.
     """
     if not folder.is_dir() or folder.is_symlink():
         return ""

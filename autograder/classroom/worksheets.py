@@ -29,9 +29,9 @@ def in_english(
 def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, str]:
     """Returns the English name of each column that is used, or {} for other kinds of tables.
 
-    The first columns are a word with a number (`Participant 17`) and the name. The maximum, the
-    same number for all, is between the grade and a column that says whether the grade can be
-    changed. The feedback comments are the last column, after the time of the grade.
+    The first columns are a word with a number (`Participant 17`) and the name. The maximum, which
+    is the same number for everybody, is between the grade and a column that says whether the grade
+    can be changed. The feedback comments are the last column, after the time of the grade.
     """
     if len(columns) < 6 or not rows or not _are_participants(columns[0], rows):
         return {}
