@@ -1,6 +1,6 @@
 """Finds the owners and the answers of repositories that were cloned from a code classroom.
 
-GitHub Classroom names them `<assignment>-<login>`, in a folder `<assignment>-submissions`.
+GitHub Classroom names them `<assignment>-<login>`, in a folder named `<assignment>-submissions`.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def clones_in(
 ) -> tuple[list[Clone], list[RefusedFile]]:
     """Returns the clones in a folder of clones, and the files next to them that are left out.
 
-    A folder is a folder of clones if most of its members are repositories; a single student's
-    `.git` is not enough. Its other folders are then read as clones, too. For any other folder, both
-    lists are empty. `logins` are from a roster, in lower case.
+    A folder counts as a folder of clones if most of its members are repositories; a single
+    student's `.git` is not enough. Its other folders are then read as clones, too. For any other
+    folder, both lists are empty. `logins` contains logins from a roster, in lower case.
     """
     others: list[RefusedFile] = []
     paths = list(_clones(folder, (), assignments, others))
@@ -94,7 +94,7 @@ def _clones(
 
 
 def _members(folder: Path) -> list[Path]:
-    """Returns folders that are not empty, and files that may be answers, but no links."""
+    """Returns folders that are not empty, and files that may be answers, but not links."""
     found = [e for e in sorted(folder.iterdir()) if not e.name.startswith(".")]
     return [
         e for e in found if not e.is_symlink() and (_holds_something(e) if e.is_dir()
@@ -139,7 +139,7 @@ def _slug(names: Sequence[str], logins: Collection[str]) -> str:
 def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
     """Returns a repository's name without its prefix.
 
-    The prefix is the outer folder's name, the assignment, or otherwise `slug`.
+    The prefix is the outer folder's name, the assignment, or else `slug`.
     """
     name, around = place.name, f"{place.parent.name.removesuffix(_SUBMISSIONS)}-"
     if place.parent.name.endswith(_SUBMISSIONS) and name.startswith(around):
@@ -152,7 +152,7 @@ def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
 
 
 def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
-    """Returns the paths that most repositories contain, which are from the template."""
+    """Returns the paths that most repositories contain, which come from the template."""
     if len(clones) < _A_CLASS:
         return frozenset()
     found = Counter(path for clone in clones for path in _uploads(clone.folder, ()))
@@ -190,7 +190,7 @@ def answers_of(
 def _kept(
     clone: Clone, others: Sequence[tuple[str, ...]], is_packed: bool
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields the files that answer no exercise, one of each name; archives may stay packed."""
+    """Yields the files that answer no exercise, one per name; archives may stay packed."""
     names: set[str] = set()
     for own in others:
         if own[-1].casefold() not in names:
@@ -204,7 +204,7 @@ def _entry(clone: Clone, own: tuple[str, ...]) -> DownloadEntry:
 
 
 def _uploads(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yields the paths of files that may be a student's work, without files of tools and releases.
+    """Yields the paths of files that may be a student's work, but not files of tools or releases.
 
     Links are not followed.
     """
@@ -224,9 +224,9 @@ LOGIN, STUDENT = "github_username", "identifier"
 
 
 def read_logins(path: Path) -> dict[str, str]:
-    """Returns students' identifiers by login, in lower case because GitHub ignores case.
+    """Maps logins, in lower case because GitHub ignores case, to students' identifiers.
 
-    Returns {} for the table of a different platform. Raises `UserError` if a login has two
+    Returns {} for a different platform's table. Raises `UserError` if a login belongs to two
     students.
     """
     columns, rows = read_csv(path)

@@ -1,6 +1,6 @@
 """Runs one collection: finds the owner of every file, and places each submission in one step.
 
-Files are first gathered in a separate folder, so that a collection that is stopped or fills the
+Files are first gathered in a separate folder, so that a collection that is interrupted or fills the
 disk changes no existing files.
 """
 
@@ -44,10 +44,10 @@ from .transaction import collecting_alone
 class CollectReport:
     """The outcome of a collection: placed submissions, files left out with reasons, and notes.
 
-    `waiting` contains new submissions of this and earlier collections that a person has to look at,
-    because the files that they would replace were edited by hand. `looks` contains notes on new
-    files that answer no exercise, and on a table's times that can't be used. `asked` contains
-    requests for a second look at a grade, which are not part of a submission.
+    `waiting` contains new submissions from this and earlier collections that a person has to look
+    at, because the files that they would replace were edited by hand. `looks` contains notes about
+    new files that answer no exercise, and about times in a table that can't be used. `asked`
+    contains requests for a second look at a grade, which are not part of a submission.
     """
 
     collected: tuple[CollectedSubmission, ...]
@@ -67,10 +67,10 @@ class CollectReport:
 class CollectOptions:
     """Facts about a download that its file names do not contain.
 
-    `assignment` is the assignment of all files, `logins` maps logins of a code classroom, in lower
-    case, to students, `times` is a platform's own table of times, and `ends` returns the deadline
-    of a submission if the class counts the last submission on time. `owners` contains the owners of
-    each outermost folder if the platform itself states them, so that no name has to be interpreted.
+    `assignment` is the assignment of all files; `logins` maps code-classroom logins, in lower case,
+    to students; `times` is a platform's own table of times; and `ends` returns a submission's
+    deadline if the class counts the last submission on time. `owners` contains the owners of each
+    outermost folder if the platform itself states them, so that no name has to be interpreted.
     """
 
     assignment: str | None = None
@@ -86,12 +86,12 @@ def collect(
     exercises: Mapping[str, Sequence[str]],
     options: CollectOptions | None = None,
 ) -> CollectReport:
-    """Brings the files of archives and folders into `submitted/<student>/<assignment>/`.
+    """Copies the files in archives and folders into `submitted/<student>/<assignment>/`.
 
     `exercises` contains the course's assignments with their exercises. An existing submission is
     kept in `earlier/` next to `submitted`. The origins of submissions are stored in the class's
     `collected.csv`. Raises `UserError`, and collects nothing, if a source can't be read, if the
-    target can't be written, or if the files of several students would get mixed up.
+    target can't be written, or if files from different students would get mixed up.
     """
     settings = options or CollectOptions()
     if settings.assignment is not None and settings.assignment not in exercises:
@@ -122,7 +122,7 @@ def _check_source(source: Path) -> None:
 
 
 class _Collection:
-    """Sorts downloads one after another, then puts submissions in their places."""
+    """Sorts downloads one after another, then moves submissions to their places."""
 
     def __init__(
         self, names: CourseNames, submitted: Path, staging: Path, options: CollectOptions
@@ -294,7 +294,7 @@ def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
 
 
 def _origin(pile: Pile, made: CollectedSubmission, source: str, email: str) -> Origin:
-    """Returns a submission's row in collected.csv; `email` is from the table of times."""
+    """Returns a submission's row in `collected.csv`; `email` is from the table of times."""
     owner = pile.owner
     return Origin(
         student=for_file_name(pile.student),  # the name that all later steps will use
@@ -317,7 +317,7 @@ _LATIN = _CYRILLIC | _GREEK
 
 
 def lookalikes(students: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
-    """Returns notes on new students whose names look like other students' names."""
+    """Returns notes about new students whose names look like other students' names."""
     groups: defaultdict[str, set[str]] = defaultdict(set)
     chosen = list(new)
     for student in (*students, *chosen):

@@ -1,8 +1,8 @@
 """Reads when a repository's last commit was made, from the repository's files alone.
 
-No program is started, because git obeys the settings of a repository, which a student chooses: with
+No program is started, because git obeys the repository's settings, which a student controls: with
 `fetch.bundleURI` and `extensions.partialClone`, even `git rev-list` runs a hook. Every read is
-bounded, and is from a regular file in a real folder below `.git`. If git would have to look
+limited in size, and is from a regular file in a real folder below `.git`. If git would have to look
 elsewhere (alternates, a remote, a `.git` file that names a different folder), the time is unknown.
 """
 
@@ -73,7 +73,7 @@ class _GitFolder:
         self._top = top
 
     def head(self) -> bytes:
-        """Returns the commit that is checked out, in hexadecimal digits."""
+        """Returns the hash of the commit that is checked out, in hexadecimal digits."""
         name = "HEAD"
         for _ in range(_MOST_LINKS):
             try:
@@ -127,7 +127,7 @@ class _GitFolder:
 
     @contextlib.contextmanager
     def _opened(self, *path: str, flags: int = _FILE) -> Iterator[int]:
-        """Opens a file, or a folder, below `.git`; no part of its path may be a link."""
+        """Opens a file or a folder below `.git`; no part of its path may be a link."""
         with contextlib.ExitStack() as stack:
             place = self._top
             for number, part in enumerate(path, 1):
@@ -214,7 +214,7 @@ class _Pack:
 
 
 def _inflated(file: int, at: int) -> bytes:
-    """Inflates the data that begins at an offset; raises an error if there is too much of it."""
+    """Inflates the data that begins at an offset; raises an error if it is too long."""
     inflating, data = zlib.decompressobj(), b""
     # limit the compressed data, too, because a stream may continue without any text in it
     for _ in range(2 * _MOST_OF_COMMIT // _PIECE):
@@ -248,7 +248,7 @@ def _applied(delta: bytes, base: bytes) -> bytes:
 
 
 def _past_number(data: bytes, at: int) -> int:
-    """Returns the offset after a number that has seven bits in each byte."""
+    """Returns the offset after a number that is encoded with seven bits per byte."""
     while data[at] & 0x80:
         at += 1
     return at + 1

@@ -163,7 +163,7 @@ def _unpacked(
 
 
 class _StudentsArchive(io.BytesIO):
-    """The bytes of an archive; refuses to read a list of files that is too long.
+    """The bytes of an archive; refuses to read a file list that is too long.
 
     `zipfile` reads the whole list when it opens an archive, and each entry then takes ten times its
     size in memory.
@@ -172,7 +172,7 @@ class _StudentsArchive(io.BytesIO):
     is_open = False
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Reads bytes; raises `BadZipFile` for a list of files that is too long."""
+        """Reads bytes; raises `BadZipFile` if the file list is too long."""
         if size is not None and size > MAX_LIST_BYTES and not self.is_open:
             raise zipfile.BadZipFile(f"its list of files has more than {MAX_LIST_BYTES >> 20} MB")
         return super().read(size)

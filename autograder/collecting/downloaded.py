@@ -1,4 +1,4 @@
-"""Defines records for a file of a download before and after reading, and the reading limits."""
+"""Defines records for a downloaded file before and after reading, and the reading limits."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class UnsafeFile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DownloadEntry:
-    """A file of a download: its path, and a function that reads it or raises `UnsafeFile`.
+    """A file in a download: its path, and a function that reads it or raises `UnsafeFile`.
 
-    `in_archive` is true if it is in a zip, whose contents can't be trusted. With `stays_packed`, an
-    archive is not unpacked.
+    `in_archive` is true if it is in a zip, whose contents can't be trusted. If `stays_packed` is
+    true, an archive is not unpacked.
     """
 
     path: tuple[str, ...]
@@ -42,7 +42,7 @@ class DownloadEntry:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedFile:
-    """A file that has been read: its bytes, and its path, in which an archive is like a folder."""
+    """A file that has been read: its bytes, and its path, in which archives count as folders."""
 
     path: tuple[str, ...]
     data: bytes
@@ -53,7 +53,7 @@ class RefusedFile:
     """A file that was not accepted, and the reason.
 
     `student` is the student whose work is missing. It is empty if no work is missing, because the
-    file belongs to nobody or another file counts instead.
+    file belongs to nobody or because another file counts instead.
     """
 
     path: str

@@ -38,7 +38,7 @@ _Loader.add_multi_constructor("!", _plain)
 
 
 def read_submitters(data: bytes) -> Submitters:
-    """Returns the owners of each folder of an export; raises `UserError` for a different file."""
+    """Returns the owners of each folder in an export; raises `UserError` for any other file."""
     try:
         if len(data) > _MAX_BYTES:
             raise ValueError("it is larger than any export")
@@ -75,7 +75,7 @@ def _word(value: object) -> str:
 
 
 def _time(value: object) -> datetime | None:
-    """Returns a time from a timestamp of YAML or a string, or None if it has no zone."""
+    """Returns a time from a YAML timestamp or a string, or None if it has no zone."""
     try:
         return read_time(str(value) if isinstance(value, datetime) else _word(value))
     except MissingZone:

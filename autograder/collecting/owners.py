@@ -95,7 +95,7 @@ class CourseNames:
 
 
 class DownloadLayout:
-    """The layout of a download. Raises `UserError` if the files of students would get mixed up."""
+    """The layout of a download. Raises `UserError` if it would mix up different students' files."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class DownloadLayout:
         metadata: Submitters,
         owners: Submitters,
     ) -> None:
-        """`metadata` has the owners in Gradescope's file; if `owners` is given, only it counts."""
+        """`metadata` contains the owners in Gradescope's file; `owners`, if given, overrides it."""
         self._names = names
         self._metadata = metadata
         self._owners = owners

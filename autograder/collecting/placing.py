@@ -1,7 +1,7 @@
 """Moves collected submissions to `submitted/`, each in one step; an earlier submission is kept.
 
 Files in `submitted/` that somebody has edited since they were collected stay there: the same upload
-changes nothing, and a new upload waits next to them until a person has decided.
+changes nothing, and a new upload waits next to them until a person has decided which to use.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CollectedSubmission:
-    """A student's submission for one assignment, after it was placed.
+    """A student's submission for one assignment, after it has been placed.
 
     `folder` contains it. `earlier` is the new place of the previous submission, or the place of
     this one if it is older. `time` is the platform's time of submission. `lacks` contains files of
@@ -189,7 +189,7 @@ class SubmittedFolder:
         return made.collected(Outcome.NEW, target, earlier=earlier, lacks=lacks)
 
     def _keep(self, pile: Pile, key: Key, where: str, digest: str) -> Path:
-        """Keeps a submission next to `submitted/`; equal submissions are kept once."""
+        """Keeps a submission next to `submitted/`; identical ones are kept only once."""
         folder = self._class_folder / where / key[0] / key[1]
         for kept in sorted(folder.glob("*")):
             if digest_of(kept) == digest:
@@ -241,7 +241,7 @@ def waiting_folders(class_folder: Path) -> tuple[Path, ...]:
 
 
 def earlier_place(class_folder: Path, key: Key, folder: Path) -> Path:
-    """Returns a free place among the earlier submissions, named after a submission's time."""
+    """Returns an unused path among the earlier submissions, named after a submission's time."""
     return _free(class_folder / EARLIER / key[0] / key[1] / _time_of(folder))
 
 
@@ -268,7 +268,7 @@ def _stamp(folder: Path, time: datetime) -> None:
 
 
 def _time_of(folder: Path) -> str:
-    """Returns a submission's time of arrival, or its folder's date, as text for a file name."""
+    """Returns a submission's arrival time, or its folder's date, as text for a file name."""
     moment = _stamped(folder) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
     return _time_text(moment)
 

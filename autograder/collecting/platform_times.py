@@ -82,17 +82,17 @@ class Times:
         return bool(number and owner.number and number != owner.number)
 
     def email_of(self, owner: Owner) -> str:
-        """Returns the address of an owner in the table, or "" if that is not certain."""
+        """Returns an owner's address in the table, or "" if that is not certain."""
         row = self._row_of(owner)
         return "" if row is None else self.emails[row]
 
     def number_of(self, person: Person) -> str:
-        """Returns the number of a person in Moodle's worksheet, or "" if that is not certain."""
+        """Returns a person's number in Moodle's worksheet, or "" if that is not certain."""
         row = self._row(_names(person)) if self.numbers else None
         return "" if row is None else self.numbers[row]
 
     def _row_of(self, owner: Owner) -> int | None:
-        """Returns the row of an owner, found by Moodle's number, otherwise by names.
+        """Returns an owner's row, found by Moodle's number, or else by name.
 
         After a group's name, Moodle writes the number of the group, which may also be a person's
         number. Therefore the name in the row must fit as well.
@@ -124,7 +124,7 @@ def _keys(owner: Owner) -> list[str]:
 
 
 def read_times(path: Path, zone: tzinfo | None) -> Times:
-    """Returns the times of a table; `zone` is the zone of times that do not state one.
+    """Returns the times in a table; `zone` is the zone of times that do not state one.
 
     A time that can't be read is unknown, and a note reports it. Raises `UserError` for a table
     without people or times, or with times that need a zone if none is given.

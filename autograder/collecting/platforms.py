@@ -1,6 +1,6 @@
 """Reads the names that learning platforms give to files, and the facts in these names.
 
-Only the outermost name of a file is read, because the platform wrote it, and the student chose all
+Only the outermost name of a file is read, because the platform wrote it; the student chose all
 names inside.
 """
 

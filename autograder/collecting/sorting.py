@@ -39,7 +39,7 @@ Rank = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A file on a pile, with its owner's key and its rank, which decide whether it is replaced."""
+    """A file in a pile, with its owner's key and its rank, which decide whether it is replaced."""
 
     file: str
     path: str
@@ -87,14 +87,14 @@ class Sorting:
 
     @property
     def piles(self) -> list[Pile]:
-        """The submissions with at least one file, in the order of students and assignments."""
+        """The submissions with at least one file, sorted by student and assignment."""
         found = (self._piles[key] for key in sorted(self._piles))
         return [pile for pile in found if pile.files]
 
     def requests(self) -> Iterator[FoundRequest]:
-        """Takes the requests for a second look out of the piles, and yields them.
+        """Takes the requests for a second look from the piles, and yields them.
 
-        This way, a request does not make a new submission, which could be late.
+        This way, a request does not create a new submission, which could be late.
         """
         for pile in self.piles:
             texts, source = list[bytes](), ""
@@ -112,7 +112,7 @@ class Sorting:
                 yield FoundRequest(student, words, source, at, assignment=pile.assignment)
 
     def look(self, pile: Pile) -> tuple[str, ...]:
-        """Returns notes on the files of a pile that answer no exercise, for a person to look at."""
+        """Returns notes about a pile's files that answer no exercise, for a person to look at."""
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
@@ -150,7 +150,7 @@ class Sorting:
                 self.refuse(path, "an archive without a file in it", owner)
 
     def take_others(self) -> None:
-        """Adds typed texts and damaged archives of students who have no other file.
+        """Adds typed texts and damaged archives from students who have no other file.
 
         They get no points until a person looks at them, and never replace an existing submission.
         """
@@ -220,7 +220,7 @@ class Sorting:
         return fits[0]
 
     def notes_on_other_assignments(self) -> tuple[str, ...]:
-        """Returns notes on files of assignments other than the one that the user named.
+        """Returns notes about files for assignments other than the one that the user named.
 
         Raises `UserError` if most files belong to another assignment, because the user then named
         the wrong one.
@@ -280,7 +280,7 @@ class Sorting:
         self._rivals[owner.key, claim.file] |= {known.path, claim.path}
 
     def merged_students(self) -> tuple[str, ...]:
-        """Returns the paths of apparently different students' files in one submission, or ()."""
+        """Returns the paths of files in one submission that seem to be by different students."""
         keys = {pile.owner.key for pile in self._piles.values()}
         for rivals in self._rivals.values():
             if len(keys) == 1 and len(rivals) >= _MANY:
@@ -288,7 +288,7 @@ class Sorting:
         return ()
 
     def refused(self) -> tuple[RefusedFile, ...]:
-        """Returns the files that were left out; of many files of one owner, only the first ones."""
+        """Returns the files that were left out; if one owner has many, only the first ones."""
         self._refuse_unplaced()
         lines = Counter[str]()
         kept: list[RefusedFile] = []

@@ -1,7 +1,7 @@
-"""Finds the names below `submitted/` of the people in a download.
+"""Finds the names below `submitted/` for the people in a download.
 
 Each platform calls people by different names. If the class has a roster that identifies somebody
-for certain, the roster's name is used, so that one person has one folder on every platform.
+with certainty, the roster's name is used, so that one person has one folder on every platform.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Students:
     """Finds the students' names for the owners of files. Students who have a folder keep it.
 
     They keep it even under a new name, if the platform's number proves that it is the same person,
-    because people marry, and misspelled names are corrected.
+    because people marry and misspelled names are corrected.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Students:
         )
 
     def _number_of(self, platform: str, person: Person) -> str:
-        """Returns a person's own number on a platform that also numbers groups, otherwise "".
+        """Returns a person's own number on a platform that also numbers groups, or else "".
 
         Moodle's number belongs to one assignment, so only that assignment's worksheet contains it.
         """
@@ -97,7 +97,7 @@ class Students:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes on work of groups, and on students with a different name on the platform."""
+        """Notes about group work, and about students with a different name on the platform."""
         renamed = (
             f"{theirs!r} has the {what} of {ours!r}, so the work is in the folder {ours!r}"
             for theirs, (what, ours) in sorted(self._renamed.items())
@@ -158,8 +158,8 @@ class Students:
     def _earlier_name(self, owner: Owner, assignment: str) -> str:
         """Returns the earlier name of the person with a platform's number, or "" if uncertain.
 
-        Canvas's number and a login always belong to one person, Moodle's number to one person in
-        one assignment.
+        Canvas's number and a login always belong to one person; Moodle's number belongs to one
+        person in one assignment.
         """
         is_number = owner.platform in (CANVAS, MOODLE) and owner.number.isdigit()
         if not is_number and owner.platform != CLASSROOM:
@@ -207,7 +207,7 @@ class Students:
         return same[0] if owner.number and len(same) == 1 else None
 
     def _without_group(self, owner: Owner) -> Person | None:
-        """Finds a person by name without Moodle's group, as in `Blue Team-Orla Vell`."""
+        """Finds a person by name without Moodle's group name, as in `Blue Team-Orla Vell`."""
         tails = without_group(owner.student)
         found = [p for tail in tails if (p := self._by_name(replace(owner, student=tail)))]
         return found[0] if found else None

@@ -51,9 +51,9 @@ class UndoReport:
 
 @contextlib.contextmanager
 def collecting_alone(class_folder: Path) -> Iterator[Path]:
-    """Yields a folder for gathering files, while no other collection changes the class.
+    """Yields a folder for gathering files, and lets no other collection change the class meanwhile.
 
-    Folders that a killed collection left there are removed. Raises `UserError` if a different
+    Folders that a killed collection left there are removed. Raises `UserError` if another
     collection is running.
     """
     with running_alone(class_folder / _LOCK, "collection"):
@@ -132,7 +132,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
-    """Moves the folders of one step back, or returns the reason if work would be lost."""
+    """Moves a step's folders back, or returns the reason if work would be lost."""
     made = class_folder / step["made"]
     earlier = class_folder / step["earlier"] if step["earlier"] else None
     if made.is_dir() and digest_of(made) == step["digest"]:
