@@ -1,4 +1,4 @@
-"""Reads a course from disk: its exercises, the points of its tests, and the files of releases."""
+"""Reads a course from disk: its exercises, the points for its tests, and its release files."""
 
 from .content import (
     BEGIN_SOLUTION,

@@ -29,7 +29,8 @@ SUPPLIED = "# supplied"
 class Course:
     """The instructor's folder and the assignments that `source/` contains.
 
-    `broken` has the error of each assignment that can't be read; `assignments` has the others.
+    `broken` contains the error for each assignment that can't be read; `assignments` contains the
+    others.
     """
 
     root: Path

@@ -1,4 +1,4 @@
-"""Reads and writes `checks/assignment.json` of a student's folder, and the texts next to it."""
+"""Reads and writes `checks/assignment.json` in a student's folder, and the texts next to it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MISTAKES = "mistakes.json"
 class Manifest:
     """The title of an assignment and its exercises in teaching order.
 
-    `points` contains the points of each question. `signatures` show how each question, and the
+    `points` contains the points for each question. `signatures` shows how each question, and the
     `forward` of a class, is called. `due` is the due date as the course wrote it. `graded`
     describes the hidden tests of each question that go beyond its checks. These fields are empty in
     bundles of older courses.
@@ -43,7 +43,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest of an assignment's folder.
+    """Reads the manifest in an assignment's folder.
 
     Raises `UserError` if there is none, or if it is damaged.
     """
@@ -95,7 +95,7 @@ def manifest_text(
 
 
 def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Reads the hints of an assignment's folder, by question, or {} if none were released.
+    """Reads the hints in an assignment's folder, by question, or {} if none were released.
 
     Raises `UserError` if the file can't be read.
     """
@@ -103,7 +103,7 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_afterwards(folder: Path) -> dict[str, str]:
-    """Reads the texts that follow right answers, by question, or {} if none were released."""
+    """Reads the texts to show after right answers, by question, or {} if none were released."""
     return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
 
 
@@ -113,7 +113,7 @@ def read_stars(folder: Path) -> dict[str, str]:
 
 
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Reads other right answers, by question, or {} until the course publishes them.
+    """Reads alternative right answers, by question, or {} until the course publishes them.
 
     Each answer is a pair: a text about what it does and costs, and its code.
     """

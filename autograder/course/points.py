@@ -1,4 +1,4 @@
-"""Reads the question and the points of each test from a suite's text, without running it.
+"""Reads the question and the points for each test from a suite's text, without running it.
 
 As in pytest, every case of a parametrized test counts as a test and is worth its `points`. All
 cases of a test share its `shared` points, however many there are.
@@ -18,9 +18,9 @@ _PARAMETRIZE = "pytest.mark.parametrize"
 
 
 def points_of(suite: Path) -> dict[str, float]:
-    """Returns the full marks of each question of a suite, in the suite's order.
+    """Returns the full marks for each question in a suite, in the suite's order.
 
-    Raises `ContentError` if the suite can't be read, or if the points of a test are unclear.
+    Raises `ContentError` if the suite can't be read, or if the points for a test are unclear.
     """
     points: dict[str, float] = {}
     for test, literals in _tests(suite):

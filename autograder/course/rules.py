@@ -1,9 +1,9 @@
-"""Reads the rules of questions: calls that are not allowed or are allowed, and promised errors.
+"""Reads the rules for questions: forbidden and allowed calls, and promised errors.
 
-`source/<assignment>/rules.toml` declares both by question, and `source/not_allowed.toml` lists the
-calls of each kind. The tests of a rule, in hidden suites and public checks, read the rule through
-this module, and a release writes its words into the docstring of the stub and above the notebook's
-cell.
+`source/<assignment>/rules.toml` declares the rules by question, and `source/not_allowed.toml` lists
+the calls of each kind. The tests of a rule, in hidden suites and public checks, read the rule
+through this module, and a release writes the rule's words into the stub's docstring and above the
+notebook's cell.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _THREADS = "Threads and processes are not allowed either."
 
 @dataclass(frozen=True, slots=True)
 class NotAllowed:
-    """The calls that a question does not allow, and the explanation for its students.
+    """The calls that a question does not allow, and the explanation for students.
 
     `operators` contains names that torch dispatches, and `names` contains the last parts of names
     in source code. `words` is the sentence in the docstring, and `instead` is the next step for an
@@ -51,7 +51,7 @@ class PromisedError:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRules:
-    """Rules; `allows` is about calls that students may believe to be forbidden."""
+    """A question's rules; `allows` is about calls that students may believe to be forbidden."""
 
     not_allowed: NotAllowed | None = None
     promises: tuple[PromisedError, ...] = ()
@@ -65,13 +65,13 @@ class QuestionRules:
 
     @property
     def page(self) -> str:
-        """The rules as a paragraph of the notebook."""
+        """The rules as a paragraph for the notebook."""
         raised = [f"Raise a `{item.error}` if {item.when}." for item in self.promises]
         return " ".join([*raised, *self.words])
 
 
 def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
-    """Reads the rules of an assignment, by question, given the path of one of its suites.
+    """Reads the rules for an assignment, by question, given the path of one of its suites.
 
     In a course, they are in `source/`; in a student's folder, they are next to the checks. Returns
     an empty mapping if the assignment has none. Raises `ContentError` if a file is not valid.

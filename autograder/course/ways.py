@@ -1,6 +1,6 @@
-"""Reads other right answers to questions, and the sentences about known mistakes.
+"""Reads alternative right answers to questions, and the sentences about known mistakes.
 
-`source/<assignment>/ways.toml` names alternatives of `tests/alternatives/`, which `validate`
+`source/<assignment>/ways.toml` names alternatives in `tests/alternatives/`, which `validate`
 grades, so only code that gets all points is shown. Students see the code after they have submitted.
 """
 
@@ -22,7 +22,7 @@ FILE = "ways.toml"
 
 @dataclass(frozen=True, slots=True)
 class AlternativeSolution:
-    """A right answer other than the solution: its code, and a text on what it does and costs."""
+    """A right answer other than the solution: its code, and a text about what it does and costs."""
 
     text: str
     code: str
@@ -65,7 +65,7 @@ def _text(path: Path, way: str, text: object) -> str:
 
 
 def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
-    """Returns an alternative's code under the question's name, with its helpers in front."""
+    """Returns an alternative's code under the question's name, preceded by its helpers."""
     source = alternatives.read_text(encoding="utf-8") if alternatives.is_file() else ""
     known = {
         node.name: node
@@ -87,7 +87,7 @@ def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
 
 
 def _used(known: Mapping[str, ast.stmt], way: str) -> list[str]:
-    """Returns the names of an alternative and its helpers, in the order of the file."""
+    """Returns the names of an alternative and its helpers, in file order."""
     wanted, waiting = {way}, [way]
     while waiting:
         for node in ast.walk(known[waiting.pop()]):
