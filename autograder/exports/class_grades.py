@@ -24,13 +24,13 @@ class Missing(enum.StrEnum):
 class Grades:
     """The last result of each student and assignment, and other facts about the class.
 
-    `absent` contains the names of people without any result. `people` has each student's entry in
-    the roster, and `known_as` has each student's other names. `zero_for` contains the assignments
-    in which a missing submission may count as zero; in the assignments of `not_due`, it must not do
-    so yet. `waiting_for` contains missing submissions that may still arrive. `left` contains people
-    who have left the class, and `chosen` the selected people (None for all). For people who have
-    left or are not selected, the cell of a missing submission is not changed. `titles` contains the
-    titles of assignments in the course.
+    `absent` contains the names of people without any result. `people` contains each student's entry
+    in the roster, and `known_as` contains each student's other names. `zero_for` contains the
+    assignments in which a missing submission may count as zero; in those of `not_due`, it must not
+    do so yet. `waiting_for` contains missing submissions that may still arrive. `left` contains
+    people who have left the class, and `chosen` the selected people (None for all). For people who
+    have left or are not selected, the cell of a missing submission is not changed. `titles`
+    contains the titles of assignments in the course.
     """
 
     results: Sequence[SubmissionResult]
@@ -61,7 +61,7 @@ class Grades:
         return found
 
     def title_of(self, assignment: str) -> str:
-        """Returns the course's title of an assignment; without one, its name in words."""
+        """Returns an assignment's title in the course, or its name in words if it has none."""
         return self.titles.get(assignment) or readable(assignment)
 
     @property
@@ -82,5 +82,5 @@ class Grades:
 
 
 def grades_of(results: Grades | Iterable[SubmissionResult]) -> Grades:
-    """Returns `Grades` unchanged; makes `Grades` of plain results."""
+    """Returns `Grades` unchanged; converts plain results to `Grades`."""
     return results if isinstance(results, Grades) else Grades(last_of(results))

@@ -14,7 +14,7 @@ from ..files import replace_file
 class Exported:
     """The file or folder that was written, and notes for the instructor.
 
-    `waits` is true if a person must do something before all grades arrive at the platform.
+    `waits` is true if a person must do something before all grades reach the platform.
     """
 
     path: Path
@@ -36,7 +36,7 @@ def number(points: float) -> str:
 
 
 def same_number(text: str, value: float) -> bool:
-    """Returns whether a platform's text, with a decimal point or comma, is this number."""
+    """Returns whether a platform's text, with a decimal point or comma, equals this number."""
     try:
         return abs(float(text.replace(",", ".")) - value) < 1e-6
     except ValueError:

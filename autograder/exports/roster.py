@@ -1,4 +1,4 @@
-"""Reads a learning platform's list of students, and matches it with the students of the class."""
+"""Reads a learning platform's list of students, and matches it with the students in the class."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The students of each row of people, by the row's number, and a note on every mismatch.
+    """The students for each row of people, by row number, and a note about every mismatch.
 
     A person whose name differs on two platforms has several folders, each with different
-    assignments; `works` has the assignments of each student. `left_over` contains students without
+    assignments; `works` contains each student's assignments. `left_over` contains students without
     a row, `doubts` says why they have none, and `in_doubt` contains the rows that may be theirs.
-    `waiting` contains the rows of people whom the class knows and who have no result.
+    `waiting` contains the rows of people who are known to the class but have no result.
     """
 
     students_of: Mapping[int, Sequence[str]]
@@ -90,7 +90,7 @@ class Matching:
     waiting: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def name_of(self, row: int, assignment: str) -> str | None:
-        """Returns the class's name of a row's person for an assignment, or "" if there is none.
+        """Returns the class's name for a row's person in an assignment, or "" if there is none.
 
         Returns None if the row may belong to a student whose grade can't be assigned, because then
         it is uncertain whether a grade is missing.
@@ -153,9 +153,9 @@ def match_grades(roster: Roster, grades: Grades) -> Matching:
 def match(
     roster: Roster, works: Works, known_as: Mapping[str, Sequence[str]] | None = None
 ) -> Matching:
-    """Finds each student of the class in a roster; adds notes on missing and ambiguous students.
+    """Finds each student of the class in a roster; adds notes about missing and ambiguous students.
 
-    `known_as` has other names of each student. A group that submitted together matches all its
+    `known_as` contains each student's other names. A group that submitted together matches all its
     members.
     """
     index = Index([_identity(person) for person in roster.people])
@@ -214,7 +214,7 @@ def _overlap(students: Sequence[str], works: Works) -> bool:
 
 
 def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:
-    """Returns a note on each person or, for many people, one note that names some of them."""
+    """Returns a note about each person or, for many people, one note that names some of them."""
     if len(labels) <= _MOST_LINES:
         return [f"{person} {of_one}" for person in labels]
     some = ", ".join(labels[:_MOST_NAMES])
@@ -223,7 +223,7 @@ def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:
 
 
 def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
-    """Returns the person of the first unambiguous name; otherwise all people of the first match."""
+    """Returns the person whom one name identifies, or else all whom the first match may mean."""
     several = [found for name in names if (found := index.find(name))]
     certain = (found for found in several if len(found) == 1)
     return next(certain, several[0] if several else frozenset())
@@ -234,8 +234,8 @@ def _row_of_another(
 ) -> Row | None:
     """Returns the row that matches only by Moodle's number and not by a name, or None.
 
-    After a group's name, Moodle writes the number of the group, which may also be the number of a
-    person in the assignment. With blind marking, rows have no names.
+    After a group's name, Moodle writes the group's number, which may also be the number of a person
+    in the assignment. With blind marking, rows have no names.
     """
     if roster.platform is not Platform.MOODLE:
         return None

@@ -1,1 +1,1 @@
-"""One module for each export format, with `write` and `DEFAULT`, the name of its file."""
+"""One module per export format, with `write` and `DEFAULT`, the default name of its file."""

@@ -1,8 +1,9 @@
 """Writes Canvas's gradebook as CSV, with a row for each student and a column for each assignment.
 
 Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name and
-Canvas's number, `Causal attention (4711)`. A gradebook that was exported from Canvas has these
-numbers, and can be given as the roster. Its cells keep their values if there is no result for them.
+Canvas's number, such as `Causal attention (4711)`. A gradebook that was exported from Canvas has
+these numbers, and can be given as the roster. Its cells keep their values if there is no result for
+them.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def _cell(
 
 
 def _column(roster: Roster, assignment: str, title: str) -> str:
-    """Returns the column of an assignment in Canvas, or the name of a new one."""
+    """Returns the column for an assignment in Canvas, or the name for a new one."""
     ours = {_words(assignment), _words(title)}
     found = [
         column
@@ -116,7 +117,7 @@ def _column(roster: Roster, assignment: str, title: str) -> str:
 
 
 def _new_columns(roster: Roster, columns: Mapping[str, str]) -> Iterable[str]:
-    """Yields a note on each assignment that is not in Canvas's table, so Canvas would create it."""
+    """Yields a note about each assignment that is not in Canvas's table: Canvas would create it."""
     there = [column for column in roster.columns if _NUMBERED.fullmatch(column)]
     for name, column in columns.items():
         if column not in roster.columns and there:

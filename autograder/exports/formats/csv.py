@@ -52,7 +52,7 @@ def table_of(grades: Grades) -> Iterable[list[Value]]:
 
 
 def _in_several_folders(grades: Grades) -> Mapping[str, str]:
-    """Returns the person of each folder, for people who have several folders.
+    """Maps folders to their person, for people who have several folders.
 
     A person has several folders, with different assignments, if names on two platforms differ.
     """

@@ -1,4 +1,4 @@
-"""Writes a summary of a class or of one submission in Markdown, for a pull request or a job."""
+"""Writes a Markdown summary of a class or of one submission, for a pull request or a CI job."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
-    """Writes the worksheet of one assignment with grades and comments, otherwise unchanged."""
+    """Writes an assignment's worksheet with grades and comments; the rest is unchanged."""
     roster.must_be_of(Platform.MOODLE)
     graded = grades.results
     names = sorted(grades.assignments)
