@@ -1,4 +1,4 @@
-"""Writes pages from results: one for each student and assignment, and pages on the class."""
+"""Writes pages from results: one for each student and assignment, and pages about the class."""
 
 from .attempts import AttemptCodes, attempt_codes
 from .changes_page import before_text, by_question, score_text, write_changes

@@ -49,8 +49,8 @@ class ArrivalSpot:
 def arrival_spots(found: Found) -> tuple[ArrivalSpot, ...]:
     """Groups times and points in a grid, so that the page stays small even for 2,000 students.
 
-    `found` has the lateness of each submission and its share of the points. Submissions whose time
-    or due date is unknown are left out.
+    `found` contains the lateness of each submission and its share of the points. Submissions whose
+    time or due date is unknown are left out.
     """
     known = [
         (min(max((a.submitted - a.due).total_seconds() / 3600, _EARLIEST), _LATEST), share)
@@ -75,8 +75,8 @@ def _spot(own: Sequence[tuple[float, float]]) -> ArrivalSpot:
 def arrival_groups(found: Found) -> tuple[ArrivalGroup, ...]:
     """Groups the submissions whose time and due date are known, from early to late.
 
-    `found` has the lateness of each submission and its share of the points. A submission within its
-    extension is not late.
+    `found` contains the lateness of each submission and its share of the points. A submission
+    within its extension is not late.
     """
     shares: defaultdict[str, list[float]] = defaultdict(list)
     for arrived, share in found:

@@ -38,8 +38,8 @@ def attempt_codes(
     """Returns the code of each attempt of the students who submitted more than once.
 
     `earlier` contains earlier submissions, in one folder for each time in
-    `<student>/<assignment>/`. Attempts whose files no longer exist are left out. With `is_plain`,
-    comments are removed, because they may reveal who wrote the code.
+    `<student>/<assignment>/`. Attempts whose files no longer exist are left out. If `is_plain` is
+    true, comments are removed, because they may reveal who wrote the code.
     """
     again = (one for one in found if len({line.submission_digest for line in one.lines}) > 1)
     codes: dict[tuple[str, str, str], Written] = {}

@@ -1,4 +1,4 @@
-"""Writes the page on changes from regrading, by question and student, with the code."""
+"""Writes the page about changes from regrading, by question and student, with the code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .rendering import render
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:
-    """The changes in one question of the class: how many scores went up, down, or back.
+    """The changes to one question in the class: how many scores went up, down, or back.
 
     `back` counts students whose score changed and then changed back, and `other` counts students
     whose maximum changed.
@@ -35,7 +35,7 @@ class QuestionChange:
 
 @dataclass(frozen=True, slots=True)
 class _AttemptTable:
-    """The attempts of one student for an assignment side by side, with a row for each question.
+    """One student's attempts at an assignment side by side, with a row for each question.
 
     `codes` contains the questions whose code changed, with the heading and the lines of each
     attempt.
@@ -50,7 +50,7 @@ class _AttemptTable:
 
 
 def by_question(changes: Iterable[Change]) -> list[QuestionChange]:
-    """Groups changes by question; questions with the most students are first."""
+    """Groups changes by question; the questions with the most students come first."""
     found: defaultdict[tuple[str, str, str], list[Change]] = defaultdict(list)
     for change in changes:
         found[change.assignment, change.exercise, change.question].append(change)
@@ -139,7 +139,7 @@ def _changed_code(
 
 
 def _heads(one: Attempts) -> tuple[str, ...]:
-    """Returns a heading for each grading: the attempt, and how often it has been graded so far."""
+    """Returns a heading for each grading: the attempt, and its number of gradings so far."""
     seen: Counter[int] = Counter()
     heads = []
     for line in one.lines:

@@ -1,4 +1,4 @@
-"""Delivers feedback to students: archives that platforms import, and a folder for mail.
+"""Delivers feedback to students: archives that platforms import, and a folder for mail merge.
 
 Moodle imports a zip with *Upload multiple feedback files in a zip*: a folder for each participant,
 named as in Moodle's download. Canvas imports a zip with *Upload submissions*: a file for each
@@ -31,7 +31,7 @@ _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class DeliveryFormat(enum.StrEnum):
-    """A form in which feedback is packed for students."""
+    """A format in which feedback is packed for students."""
 
     MOODLE = "moodle"
     CANVAS = "canvas"
@@ -53,7 +53,7 @@ class DeliveryReport:
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """The identities of students on platforms: the origins of their submissions, and the roster."""
+    """Students' identities on platforms, from the origins of their submissions and the roster."""
 
     origins: Mapping[Key, Origin]
     roster: Roster
@@ -118,9 +118,9 @@ def _archives(
 
 
 def _is_of_person(origin: Origin, to: Recipients) -> bool:
-    """Returns whether Moodle's number is that of a person.
+    """Returns whether a Moodle number belongs to a person.
 
-    After a group's name, Moodle writes the number of the group. Without a roster, groups can't be
+    After a group's name, Moodle writes the group's number. Without a roster, groups can't be
     recognized, so every number counts as a person's.
     """
     names = (origin.student, origin.name, origin.email, *without_group(origin.name))
@@ -203,11 +203,11 @@ def _letters(
 
 
 def _as_spoken(name: str) -> str:
-    """Returns `Ada Lovelace` for Canvas's `Lovelace, Ada`, for the beginning of a letter."""
+    """Returns `Ada Lovelace` for Canvas's `Lovelace, Ada`, to begin a letter."""
     last, comma, first = name.rpartition(", ")
     return f"{first} {last}" if comma else name
 
 
 def _is_address(text: str) -> bool:
-    """Returns whether a string is just one mail address, and not a formula or a second header."""
+    """Returns whether a string is just one email address, and not a formula or a second header."""
     return re.fullmatch(r"[\w][\w.+%-]*@[\w.-]+", text) is not None

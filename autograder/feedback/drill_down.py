@@ -1,4 +1,4 @@
-"""Makes the data for the details on the report's page: each wrong answer, in a compact form."""
+"""Prepares the data for the details on the report page: each wrong answer, in a compact form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_MESSAGE = 600
 
 
 class _Numbers(Generic[T]):
-    """Gives equal values the same number; -1 means an empty value."""
+    """Assigns equal values the same number; -1 means an empty value."""
 
     def __init__(self) -> None:
         self.values: dict[T, int] = {}

@@ -1,4 +1,4 @@
-"""Finds the mistakes that a class shares: known ones by name, others by their behavior."""
+"""Finds mistakes that a class shares: known ones by name, others by their behavior."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SharedMistake:
 def group_of(
     result: SubmissionResult, exercise: ExerciseResult, question: QuestionResult
 ) -> GroupKey | None:
-    """Returns the mistake of an answer, or None if the answer is right or was not written."""
+    """Returns the mistake in an answer, or None if the answer is right or was not written."""
     shared = question.misconception or question.behaviour
     if question.verdict is Verdict.CORRECT or question.verdict in UNWRITTEN or not shared:
         return None
@@ -85,7 +85,7 @@ class SharedMistakes:
     def found(self, sentences: Mapping[str, str]) -> tuple[SharedMistake, ...]:
         """Returns the most frequent mistakes that at least two students share.
 
-        `sentences` describe known mistakes, by `<assignment>/<exercise>.<name>`.
+        `sentences` describes known mistakes, by `<assignment>/<exercise>.<name>`.
         """
         groups = sorted(self._students.items(), key=lambda group: -len(group[1]))
         shared = [key for key, students in groups if len(students) > 1]
@@ -109,5 +109,5 @@ class SharedMistakes:
 
 
 def first_message(question: QuestionResult) -> str:
-    """Returns the message of the first failed test of a question."""
+    """Returns the message of a question's first failed test."""
     return next((test.message for test in question.tests if test.message), "")

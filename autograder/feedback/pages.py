@@ -1,4 +1,4 @@
-"""Writes the feedback pages of students, with grades, findings and next steps."""
+"""Writes students' feedback pages, with grades, findings and next steps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OPEN_LINES = 3
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test's line on a page; `message` is empty if it is the same as that of an earlier test.
+    """A test's line on a page; `message` is empty if an earlier test has the same one.
 
     A long message that is not the first of its question is folded below the line `unfolds`.
     """

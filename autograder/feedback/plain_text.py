@@ -28,7 +28,7 @@ def feedback_text(result: SubmissionResult, title: str, human: HumanWork, arriva
     """Returns the text of one submission: points, verdicts, hints, and the first failed test.
 
     `result` has the score that counts, `human` has the points that a grader set, and `arrival` is
-    the `arrival_sentence`. Nothing in the text controls the terminal on which it is shown.
+    the `arrival_sentence`. Nothing in the text can control the terminal on which it is shown.
     """
     return printable("\n".join(_lines(result, title, human, arrival))).rstrip() + "\n"
 

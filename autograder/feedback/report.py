@@ -67,12 +67,12 @@ def histogram(shares: Sequence[float]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReport:
-    """One question over all graded submissions of its assignment.
+    """One question, over all graded submissions for its assignment.
 
     `discrimination` is the correlation of its points with those of the rest of the assignment, from
-    -1 to 1; None if too few submitted. `passed_by_all` and `passed_by_nobody` name the tests that
-    all of the submissions passed, or none of them. `comments` counts comments from the class's
-    bank.
+    -1 to 1; None if too few students submitted. `passed_by_all` and `passed_by_nobody` name the
+    tests that all submissions passed, and those that none passed. `comments` counts comments from
+    the class's bank.
     """
 
     assignment: str
@@ -148,10 +148,9 @@ class Report:
 class ClassFacts:
     """Facts about a class other than its results.
 
-    `arrivals` say who was late, and `missing` says who has submitted nothing, by assignment;
-    `codes` has the code of wrong answers, `sentences` say what known mistakes confuse, and `names`
-    are from the roster.
-    `comments` has the names of the bank's comments on each answer.
+    `arrivals` says who was late, and `missing` says who has submitted nothing, by assignment;
+    `codes` contains the code of wrong answers, `sentences` says what known mistakes confuse, and
+    `names` is from the roster. `comments` contains the names of the bank's comments on each answer.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
@@ -168,7 +167,7 @@ _Key = tuple[str, str, str]
 def class_report(
     results: Iterable[SubmissionResult], background: ClassFacts | None = None
 ) -> Report:
-    """Returns the report on the last result of each student and assignment.
+    """Returns the report, based on the last result of each student and assignment.
 
     Results are read one by one, each once, and only numbers are kept.
     """
@@ -245,7 +244,7 @@ class _Assignment:
 
 @dataclass(slots=True)
 class _Question:
-    """Adds up the results of a question; `rest` has the points of the other questions."""
+    """Adds up the results for a question; `rest` has the points for the other questions."""
 
     scores: array[float] = field(default_factory=numbers)
     rest: array[float] = field(default_factory=numbers)
@@ -258,7 +257,7 @@ class _Question:
     max_score: float = 0.0
 
     def add(self, result: QuestionResult, rest: float, comments: Sequence[str]) -> None:
-        """Adds one result, and the names of the comments that its answer has."""
+        """Adds one result, and the names of the comments on its answer."""
         self.comments.update(comments)
         self.scores.append(result.score)
         self.rest.append(rest)

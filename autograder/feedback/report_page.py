@@ -50,7 +50,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Assignment:
-    """An assignment's section. `bars` has a label, a count and a height in percent."""
+    """An assignment's section. Each of `bars` has a label, a count and a height in percent."""
 
     of: AssignmentReport
     title: str

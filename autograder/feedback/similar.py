@@ -47,7 +47,7 @@ class SimilarCode:
 
 @dataclass(frozen=True, slots=True)
 class SimilarPair:
-    """Two students whose code for an exercise is alike.
+    """Two students whose code for an exercise is similar.
 
     `shared` counts the common fingerprints that few others have; `share` is their share of all rare
     fingerprints of the shorter text, from 0 to 1. `weight` also counts them, but gives less weight
@@ -137,11 +137,11 @@ def _owners(
 def similar_pairs(
     course: Course, class_folder: Path, results: Iterable[SubmissionResult]
 ) -> list[SimilarPair]:
-    """Returns at most a hundred pairs of a class, the pairs with most in common first.
+    """Returns at most a hundred pairs from a class, those with the most in common first.
 
     `results` contains the last results, one for each submission. Reads the files that counted, in a
-    child process with limits. The code of a pair is read again, so that the code of a whole class
-    is never in memory.
+    child process with limits. A pair's code is read again, so that the code of a whole class is
+    never in memory.
     """
     given = _given(course)
     written: dict[_Key, ClassFingerprints] = {}

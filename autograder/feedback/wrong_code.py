@@ -1,4 +1,4 @@
-"""Collects the code of wrong answers, for excerpts and for a view of single answers."""
+"""Collects the code of wrong answers, for excerpts and for a view of individual answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _File:
 
 
 def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes:
-    """Returns the code of wrong answers, without comments; for a large class, only of some.
+    """Returns the code of wrong answers, without comments; for a large class, only some of it.
 
     Files with a mistake that does not have enough excerpts yet are read first.
     """
@@ -47,7 +47,7 @@ def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes
 def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
     """Returns the files to read: first those with mistakes that still lack excerpts, then others.
 
-    Of the others, leaves out files beyond the maximum number.
+    Leaves out others beyond the maximum number.
     """
     seen: Counter[GroupKey] = Counter()
     first: list[_File] = []
