@@ -1,4 +1,4 @@
-"""Reads and writes a course on Canvas, through its REST API and the package canvasapi.
+"""Reads and writes a course on Canvas, through its REST API and the canvasapi package.
 
 The API is documented at https://developerdocs.instructure.com/services/canvas, without version
 numbers. The package never gets the token: `session` adds it only to requests to the site itself, so
@@ -121,7 +121,7 @@ class Canvas:
         return found
 
     def works(self) -> Sequence[PlatformAssignment]:
-        """Returns the assignments with the due dates of everybody, sections, groups and people."""
+        """Returns the assignments with the due dates for everybody, sections, groups and people."""
         found = self._list(
             lambda: self._course.get_assignments(
                 include=["overrides"], override_assignment_dates=False
@@ -198,7 +198,7 @@ class Canvas:
     def _send_batch(
         self, work: PlatformAssignment, batch: Sequence[GradeUpdate]
     ) -> Sequence[UpdateOutcome]:
-        """Sends a batch; after a lost connection, sends again the grades that have not arrived."""
+        """Sends a batch; after a lost connection, resends the grades that have not arrived."""
         pending, problem = list(batch), ""
         for _ in range(_TRIES):
             try:
@@ -219,7 +219,7 @@ class Canvas:
         ]
 
     def _write(self, work: PlatformAssignment, updates: Sequence[GradeUpdate]) -> str:
-        """Sends one request and waits for its end; returns why it failed, or ""."""
+        """Sends one request and waits for it to complete; returns why it failed, or ""."""
         data: dict[str, dict[str, object]] = {}
         for update in updates:
             own: dict[str, object] = {"posted_grade": f"{update.points:.4f}"}
@@ -271,7 +271,7 @@ class Canvas:
         return self._ask(all_pages, what)
 
     def _ask(self, call: Callable[[], T], what: str) -> T:
-        """Calls canvasapi, and turns its exceptions into `UserError`."""
+        """Calls canvasapi, and converts its exceptions to `UserError`."""
         from canvasapi import exceptions
 
         try:

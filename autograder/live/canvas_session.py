@@ -1,4 +1,4 @@
-"""Makes the session that canvasapi uses for Canvas, with token, waits and limits."""
+"""Creates the session that canvasapi uses for Canvas, with a token, waits and limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHUNK = 1 << 16
 
 
 def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
-    """Returns a session that waits if Canvas throttles requests, and that adds the token."""
+    """Returns a session that adds the token, and waits if Canvas throttles requests."""
     package = import_extra("requests")
     own = origin(site)
 

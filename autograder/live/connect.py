@@ -38,7 +38,7 @@ class Address:
 def address_of(platform: str, url: str) -> Address:
     """Returns the course whose page has this address; raises `UserError` if it is not a course.
 
-    Without TLS, a token would be sent in plain text, so TLS is required except for this machine.
+    Without TLS, a token would be sent in plain text, so TLS is required except on this machine.
     """
     parts = urlsplit(url.strip())
     found = _PLATFORMS[platform].course_in(parts.path, parts.query)

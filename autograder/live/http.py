@@ -1,7 +1,7 @@
 """Repeats requests that have failed, and keeps tokens out of messages and answers.
 
-Requests to a platform that is overloaded or throttles are repeated later. A request that must not
-be carried out twice is repeated only if the platform has certainly not carried it out.
+If a platform is overloaded or throttles requests, they are repeated later. A request that must not
+be carried out twice is repeated only if it is certain that the platform has not carried it out.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class NoResponse(Exception):
 
 
 class DifferentFile(NoResponse):
-    """Raised if the body of a file is complete, but does not have the announced size."""
+    """Raised if a file's content is complete, but does not have the announced size."""
 
 
 class ErrorBody(Exception):
-    """Raised if the body of a file is a platform's error instead; `error` is this error."""
+    """Raised if a platform sends an error instead of a file's content; `error` is this error."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__("an error instead of a file")
@@ -105,7 +105,7 @@ class Token:
 
 
 def find_token(platform: str, site: str) -> Token:
-    """Returns the token for a site from the environment or the keyring; raises `UserError`."""
+    """Returns a site's token from the environment or the keyring; raises `UserError` if none."""
     variable = f"{platform.upper()}_TOKEN"
     text = os.environ.get(variable, "") or _from_keyring(site)
     if not text.strip():
@@ -134,7 +134,7 @@ class Response(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers; the case of their names does not matter."""
+        """The headers, whose names are not case-sensitive."""
         ...
 
     @property
@@ -210,8 +210,8 @@ def _wanted_wait(headers: Mapping[str, str]) -> float:
 def client(site: str) -> httpx.Client:
     """Returns a client; raises `UserError` if its package is not installed.
 
-    The client sends no form to other sites: a form contains the token, and a redirect would send it
-    there.
+    The client sends no forms to other sites, because a form contains the token, which a redirect
+    would send there.
     """
 
     def check(request: httpx.Request) -> None:
@@ -248,7 +248,7 @@ def limited(parts: Iterable[bytes], site: str) -> bytes:
 
 
 def import_extra(module: str) -> Any:
-    """Imports a package of the extra `live`; raises `UserError` with a remedy if it is missing."""
+    """Imports a package of the `live` extra; raises `UserError` with a remedy if it is missing."""
     from importlib import import_module
 
     try:
@@ -259,7 +259,7 @@ def import_extra(module: str) -> Any:
 
 @contextlib.contextmanager
 def connecting() -> Iterator[None]:
-    """Turns the errors of a connection into `NoResponse`, whose text contains no address."""
+    """Converts connection errors to `NoResponse`, whose text contains no address."""
     import httpx
 
     try:
@@ -306,9 +306,9 @@ def read_answer(response: httpx.Response, site: str) -> httpx.Response:
 def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: str) -> Response:
     """Writes the body of a successful response to `path` in one step; returns the response.
 
-    `request` opens a response of httpx as a stream. Raises `NoResponse` if the body ends early
-    or takes too long, `DifferentFile` if its size is not the announced one, and `ErrorBody` if it
-    looks like an error that Moodle sends with the status of a success.
+    `request` opens an httpx response as a stream. Raises `NoResponse` if the body ends early or
+    takes too long, `DifferentFile` if its size differs from the announced one, and `ErrorBody` if
+    it looks like an error that Moodle sends with a success status.
     """
     with connecting(), request() as response:
         if response.status_code != 200:

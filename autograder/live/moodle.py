@@ -76,7 +76,7 @@ class Moodle:
         return ""
 
     def members(self) -> Sequence[Member]:
-        """Returns the active participants with the role of a student."""
+        """Returns the active participants who have a student's role."""
         found: list[Values] = []
         while True:
             options = {"onlyactive": 1, "limitfrom": len(found), "limitnumber": _PAGE}
@@ -96,7 +96,7 @@ class Moodle:
         return [member_of(user) for user in people]
 
     def works(self) -> Sequence[PlatformAssignment]:
-        """Returns the assignments, with the extensions of single students."""
+        """Returns the assignments, with the extensions of individual students."""
         reply = self._call(
             "mod_assign_get_assignments", courseids=[self._number], includenotenrolledcourses=1
         )
@@ -131,7 +131,7 @@ class Moodle:
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
         """Returns the last attempt of each student, because Moodle reports no others.
 
-        The submission of a group counts as one for each of its members.
+        A group's submission counts as one for each of its members.
         """
         own = [{"id": work.number}]
         there = self._by_assignment(
@@ -206,9 +206,9 @@ class Moodle:
     def send(
         self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
     ) -> Iterator[Sequence[UpdateOutcome]]:
-        """Writes grades in batches; if a batch is refused, writes each of its grades alone.
+        """Writes grades in batches; if a batch is refused, writes its grades one by one.
 
-        Moodle empties the fields of a grade that a request leaves out, so the comment and the state
+        Moodle clears the fields of a grade that a request leaves out, so the comment and the state
         of the marking workflow are sent back unchanged.
         """
         flags = self._by_assignment("mod_assign_get_user_flags", "userflags", [{"id": work.number}])
@@ -272,7 +272,7 @@ class Moodle:
         )
 
     def _upload(self, path: Path, name: str) -> int:
-        """Uploads a file into a new draft area; returns the number of the area."""
+        """Uploads a file into a new draft area; returns the area's number."""
         data = {"token": self._token.reveal(), "filearea": "draft", "itemid": "0"}
         content = path.read_bytes()
         reply = self._post(
@@ -329,7 +329,7 @@ class Moodle:
 
 
 def flattened(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yields nested values by names in the form of Moodle's REST, such as `grades[0][userid]`."""
+    """Yields nested values with names in Moodle's REST format, such as `grades[0][userid]`."""
     if isinstance(values, Mapping):
         for key, value in values.items():
             yield from flattened(value, f"{name}[{key}]" if name else key)

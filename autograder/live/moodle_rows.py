@@ -60,7 +60,7 @@ def work_of(work: Values, flags: Sequence[Values]) -> PlatformAssignment:
 
 
 def attempt_of(submission: Values, student: str, identifier: str) -> Attempt:
-    """Returns the submission of a student; `identifier` is the number in the files' names."""
+    """Returns a student's submission; `identifier` is the number in the files' names."""
     files: list[SubmittedFile] = []
     typed: tuple[SubmittedFile, ...] = ()
     for plugin in submission.get("plugins") or ():

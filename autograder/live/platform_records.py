@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\d{1,24}(~\d{1,24})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A student of a course; `number` is the platform's, `sortable` is like `Lovelace, Ada`."""
+    """A student in a course; `number` is the platform's, and `sortable` is like `Lovelace, Ada`."""
 
     number: str
     name: str
@@ -32,11 +32,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class PlatformAssignment:
-    """An assignment of a course; times are in UTC, and None if the platform has none.
+    """An assignment in a course; times are in UTC, or None if the platform has none.
 
-    `sections` has the due dates that differ, by the name of a section or group, and `people` has
-    the due dates of single students, by number. `points` is the maximum, or None if the assignment
-    is not graded by points.
+    `sections` contains the due dates that differ, by the name of a section or group, and `people`
+    contains individual students' due dates, by number. `points` is the maximum, or None if the
+    assignment is not graded by points.
     """
 
     number: str
@@ -49,7 +49,7 @@ class PlatformAssignment:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedFile:
-    """A submitted file. `path` ends with its name, after folders; `number` is the platform's id.
+    """A submitted file. `path` contains its folders and its name; `number` is the platform's ID.
 
     `size` is None if the platform does not report it. `content` is text that a student typed on the
     platform instead of submitting a file; it needs no download.
@@ -70,10 +70,10 @@ def typed_file(name: str, text: object) -> tuple[SubmittedFile, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One submission of a student to an assignment; the first one has the number 1.
+    """One of a student's submissions for an assignment; the first one has the number 1.
 
-    `identifier` is the number that the platform writes into names of files, if it is not the
-    student's. `note` names other things that were submitted, such as typed text.
+    `identifier` is the number that the platform writes in file names, if it is not the student's.
+    `note` names other things that were submitted, such as typed text.
     """
 
     student: str
@@ -91,7 +91,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """The grade of a student on the platform; `points` is None if there is none.
+    """A student's grade on the platform; `points` is None if there is none.
 
     `deducted` contains points that the platform itself deducts, `feedback` contains texts of
     comments and names of returned files, and `is_excused` means that the student needs no grade.
@@ -133,7 +133,7 @@ class Platform(Protocol):
     name: str
 
     def title(self) -> str:
-        """Returns the title of the course; as the first request, it also tests the connection."""
+        """Returns the course title; as the first request, it also tests the connection."""
         ...
 
     def zone(self) -> str:
@@ -153,7 +153,7 @@ class Platform(Protocol):
         ...
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
-        """Returns the grades of an assignment by the number of the student."""
+        """Returns the grades for an assignment, by the student's number."""
         ...
 
     def download(self, file: SubmittedFile, path: Path) -> None:
