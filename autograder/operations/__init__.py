@@ -1,4 +1,4 @@
-"""The work of each command, as functions that return records, report events, and print nothing.
+"""Does the work of each command, in functions that return records and print nothing.
 
 `import autograder` offers the functions that a notebook, a service or a test would call.
 """

@@ -1,8 +1,9 @@
-"""Lets the best submission of each student count, if the rules of the class say so.
+"""Lets each student's best submission count, if the class's rules say so.
 
 The submission that counts is always in `submitted/`, and its result is the last one of that student
-and assignment in the results file. So when an earlier submission has earned more, the two folders
-are swapped, and the better result is appended again. No other step needs to know about this rule.
+and assignment in the results file. When an earlier submission has earned more, the two folders are
+therefore swapped, and the better result is appended again. No other step needs to know about this
+rule.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A submission of a student that may count: its folder and the digest of its files.
+    """A student's submission that may count: its folder and the digest of its files.
 
     `due` is the assignment's due date.
     """
@@ -58,13 +59,13 @@ class _Candidate:
 
 
 def let_best_count(courses: Courses, options: RunOptions, keys: Collection[Key]) -> tuple[str, ...]:
-    """Puts the best submission of each student into `submitted/`; returns a sentence on each swap.
+    """Moves each student's best submission to `submitted/`; returns a sentence about each swap.
 
     Does nothing if the class has a different rule, or if the run graded only a shard or wrote to a
-    different results file. The best submission has the most points after the penalty for late work;
-    there is no penalty if the late days left in the student's budget are enough. Earlier
-    submissions that have no result from the current suite are graded. Raises `UserError` if
-    `collect` is running for the class.
+    different results file. The best submission has the most points after the late penalty; there is
+    no penalty if the late days left in the student's budget are enough. Earlier submissions that
+    have no result from the current suite are graded. Raises `UserError` if `collect` is running for
+    the class.
     """
     own, class_folder = courses.own, courses.class_folder
     of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
@@ -112,7 +113,7 @@ def _candidates(class_folder: Path, key: Key, assignment: Assignment) -> list[_C
 
 
 def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, SubmissionResult]]:
-    """Returns the last result line of each digest, by submission, in the order of the lines."""
+    """Returns the last result line for each digest, by submission, in the order of the lines."""
     found: defaultdict[Key, dict[str, SubmissionResult]] = defaultdict(dict)
     for line in iterate_results(results):
         if line.key in keys and line.status is SubmissionStatus.GRADED:
@@ -161,7 +162,7 @@ def _chosen(
 
 
 class _FinalPoints:
-    """Computes the points of submissions after the penalty for late work."""
+    """Computes the points for submissions after the late penalty."""
 
     def __init__(self, class_folder: Path) -> None:
         from ..nbgrader import class_penalty

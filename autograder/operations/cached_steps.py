@@ -25,7 +25,7 @@ _CONTENT = ("source", "solutions", "assignments", "tests/hidden", "tests/misconc
 
 @dataclass(frozen=True, slots=True)
 class CachedStep:
-    """One step of a class, such as its feedback, with the options it was called with.
+    """One step for a class, such as writing its feedback, with the options that it was called with.
 
     `inputs` is a digest of the names, sizes and times of all files that may affect it: the class's
     tables, results, gradebook and submissions, the course's content, and the grader itself.
@@ -50,7 +50,7 @@ class CachedStep:
         return cls(class_folder, " ".join(map(str, name)), _digest(files))
 
     def known(self) -> Any:
-        """Returns the step's earlier report if it was made from the same files, otherwise None.
+        """Returns the step's earlier report if it was made from the same files, or else None.
 
         Also returns None if a file that the step wrote has been changed or removed.
         """

@@ -52,10 +52,10 @@ class ClassChanges:
     """The changes since somebody last looked at them, or since each submission was first graded.
 
     `manual` contains the scores that people set and that differ from the automatic ones, and
-    `in_doubt` the manual scores whose automatic score, maximum score or answer has changed since
-    they were set. `attempts` contains the submissions with more than one result line, and `codes`
-    has the code of each attempt of students who submitted again. `requests` contains requests for a
-    second look that are open or have been answered since somebody last looked.
+    `in_doubt` contains the manual scores whose automatic score, maximum score or answer has changed
+    since they were set. `attempts` contains the submissions with more than one result line, and
+    `codes` contains the code of each attempt by students who submitted again. `requests` contains
+    requests for a second look that are open or have been answered since somebody last looked.
     """
 
     changes: tuple[Change, ...]
@@ -69,7 +69,7 @@ class ClassChanges:
 def class_changes(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, since_first: bool = False
 ) -> ClassChanges:
-    """Returns the changes from grading a class again, and remembers that somebody has seen them.
+    """Returns the changes from regrading a class, and remembers that somebody has seen them.
 
     Compares with the grading that somebody saw last or, if `since_first`, with the first grading of
     each submission. If there is nothing new, the changes are the same as at the last call. A call

@@ -1,4 +1,4 @@
-"""Manages the people of a class, and an instructor's decisions about single submissions."""
+"""Manages the people of a class, and an instructor's decisions about individual submissions."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _EXTENSIONS = ("student", "assignment", "extension", "why")
 
 @dataclass(frozen=True, slots=True)
 class Attendance:
-    """The people of a class, and the people who have not submitted each assignment.
+    """The people of a class and, for each assignment, those who have not submitted it.
 
-    `strangers` have submitted and are not on the roster.
+    `strangers` have submitted but are not on the roster.
     """
 
     roster: Roster
@@ -81,7 +81,7 @@ def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
 
 
 def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
-    """Returns the people of a class, and the people who have not submitted each assignment.
+    """Returns the people of a class and, for each assignment, those who have not submitted it.
 
     Assignments that nobody has submitted are left out. If no course is found, every folder in a
     student's folder counts as an assignment.
@@ -196,8 +196,8 @@ def withdraw(
 ) -> Decision:
     """Leaves a submission out of reports, exports and feedback, or includes it again.
 
-    Nothing is deleted. Without an assignment, this applies to all work, now and later, of a student
-    who has left.
+    Nothing is deleted. Without an assignment, this applies to all present and future work of a
+    student who has left.
 
         autograder.withdraw("course", "ada", "causal_attention", "submitted by mistake")
         autograder.withdraw("course", "ben", None, "left the course")

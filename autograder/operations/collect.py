@@ -39,12 +39,12 @@ def collect(
     zone: str | None = None,
     roster: Path | str | None = None,
 ) -> CollectReport:
-    """Brings downloads and clones into `<into>/<student>/<assignment>/`.
+    """Copies downloads and clones into `<into>/<student>/<assignment>/`.
 
     `into` is a class's folder of submissions, or the class folder. `times` is a platform's table of
     submission times, and `zone` the time zone of times that do not state one (default: that of the
-    due dates). `roster` is GitHub Classroom's, which maps logins to students, or the list of any
-    other platform, which updates the class's roster first, as `set_roster` does.
+    due dates). `roster` is GitHub Classroom's, which maps logins to students, or any other
+    platform's list, which first updates the class's roster, as `set_roster` does.
 
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)
@@ -150,7 +150,7 @@ def _ends(course: Course, class_folder: Path) -> Ends:
 
 
 def _zone(name: str | None, course: Course, assignment: str | None) -> tzinfo | None:
-    """Returns the named time zone, otherwise that of the due dates if all have the same zone."""
+    """Returns the named time zone, or else that of the due dates if all have the same zone."""
     try:
         if name is not None:
             return zone_of(name)

@@ -25,8 +25,8 @@ _MOST = 8
 class Access:
     """The options for connecting to a course on a platform.
 
-    `at` is the address of the course's page, which is needed only once, because it is stored with
-    the class. `links` maps assignments that have a different name on the platform to their numbers
+    `at` is the address of the course page, which is needed only once, because it is stored with the
+    class. `links` maps assignments that have a different name on the platform to their numbers
     there. Tests replace `token` and `retry`.
     """
 
@@ -40,7 +40,7 @@ class Access:
 class Connection:
     """An open connection to a course on a platform.
 
-    `works` maps assignments of the course to those on the platform to which they are linked.
+    `works` maps the course's assignments to the platform's assignments to which they are linked.
     `notes` contains messages for the user; `unlinked` gives the reason for each assignment without
     a link.
     """
@@ -202,7 +202,7 @@ class _Linking:
         return found[0] if len(found) == 1 else None
 
     def unlinked(self, works: Mapping[str, PlatformAssignment]) -> Mapping[str, str]:
-        """Returns the reason and the remedy for each assignment without a link."""
+        """Returns the reason and the remedy for each unlinked assignment."""
         taken = {work.number for work in works.values()}
         others = [work for work in self._works.values() if work.number not in taken]
         there = self._listed(others) if others else "no other assignments"
@@ -220,5 +220,5 @@ class _Linking:
 
 
 def connected_alone(class_folder: Path) -> AbstractContextManager[None]:
-    """Prevents other pulls and pushes of the class; raises `UserError` if one is running."""
+    """Prevents other pulls and pushes for the class; raises `UserError` if one is running."""
     return running_alone(class_folder / _LOCK, "pull or push")

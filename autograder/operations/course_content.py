@@ -40,7 +40,7 @@ class ClassSource:
 
 
 def load_course(folder: Path | str = HERE) -> Course:
-    """Returns the course in a folder or above it, with its assignments, exercises and questions.
+    """Returns the course at or above a folder, with its assignments, exercises and questions.
 
         course = autograder.load_course()
         print([assignment.name for assignment in course.assignments])
@@ -57,7 +57,7 @@ def new(
     *,
     course: Path | str = HERE,
 ) -> Scaffold:
-    """Writes all files of a new exercise, or adds questions to an existing one.
+    """Writes all files for a new exercise, or adds questions to an existing one.
 
     An empty folder that is in no course becomes a course. The files contain marks for the author,
     from which `validate` lists the remaining work.
@@ -81,8 +81,8 @@ def release(
 ) -> ReleaseReport:
     """Writes assignments/ and the bundles for students, completely or not at all.
 
-    With `after`, bundles also contain the code of other right answers; use it when everybody has
-    submitted.
+    If `after` is true, bundles also contain the code of alternative right answers; use it when
+    everybody has submitted.
 
         autograder.release(["causal_attention"])
 

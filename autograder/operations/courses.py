@@ -31,8 +31,8 @@ class Courses:
     """The submissions below a folder, and the courses that grade them.
 
     `course` contains all assignments of the class. `own` grades with its suites; the nbgrader
-    course in the folder `notebooks` grades by executing notebooks unchanged. There is at least one
-    of the two. If `question` is given, only this question is graded. `stopped` contains the
+    course in the folder `notebooks` grades by executing notebooks unchanged. At least one of the
+    two exists. If `question` is given, only this question is graded. `stopped` contains the
     submitted assignments that can't be graded.
     """
 

@@ -40,9 +40,9 @@ def grade(
 ) -> GradeReport:
     """Grades every submission below a folder, `<student>/<assignment>/<exercise>.py` or `.ipynb`.
 
-    `course` is the instructor's folder (default: here or above). Result lines are appended to
-    `results` (default: results.jsonl next to `submitted`; for a single submission of a class, the
-    file of the class). `gradebook` says whether to write nbgrader's gradebook (default:
+    `course` is the instructor's folder (default: the current folder or one above it). Result lines
+    are appended to `results` (default: results.jsonl next to `submitted`; for a single submission
+    of a class, the class's file). `gradebook` says whether to write nbgrader's gradebook (default:
     if the folder is called `submitted`); before that, `on_lateness` is called with sentences about
     due dates and late students. `secret` is the file with the class's secret, which shards share
     (default: secret.key next to the results). `shard` is (index from 1, count). With `question`,

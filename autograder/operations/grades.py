@@ -1,4 +1,4 @@
-"""Gathers the grades of a class for formats and pages: selected, with dates and missing work."""
+"""Gathers a class's grades for exports and pages: selected, with dates and missing work."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _known_as(
 
 
 def not_due_note(grades: Grades) -> str:
-    """Returns a note for an export on zeros for assignments that may still be submitted."""
+    """Returns a note for an export about zeros for assignments that may still be submitted."""
     if grades.missing is not Missing.ZERO:
         return ""
     names = ", ".join(grades.not_due)

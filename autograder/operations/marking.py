@@ -45,7 +45,7 @@ class EnteredMark:
 class BankUse:
     """A comment in a class's bank, and the number of answers that use it.
 
-    `is_missing` is true if graders wrote its name but the bank does not have it.
+    `is_missing` is true if graders wrote its name but the bank does not contain it.
     """
 
     comment: BankComment
@@ -64,17 +64,18 @@ def mark(
     by: str | None = None,
     course: Path | str = HERE,
 ) -> EnteredMark:
-    """Enters a grader's points, comment, or answer to a request, for one question of a student.
+    """Enters points, a comment, or the answer to a request, for a student's answer to a question.
 
     Points and comments are stored in nbgrader's gradebook, as if they were entered in formgrader,
     and the late penalty is computed again. `points` may be "auto" for the automatic score. In a
-    comment, `#name` means a comment of the class's bank. `question` may be the name of an
-    assignment, to answer a request about all of it. `by` is the grader (default: the user's name).
+    comment, `#name` means a comment in the class's bank. `question` may be the name of an
+    assignment, to answer a request about all of it. `by` is the grader (default: the current user's
+    name).
 
         autograder.mark("course", "ada", "masking/causal_mask", points=1.5, comment="#diagonal")
 
     Raises `UserError` for an unknown student or question, for impossible points, for a comment that
-    the bank does not have, or if there is no request to answer.
+    is not in the bank, or if there is no request to answer.
     """
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
@@ -180,7 +181,7 @@ def add_comment(
 
 
 def bank_uses(class_folder: Path | str) -> list[BankUse]:
-    """Returns the bank of a class, with the number of answers that use each comment.
+    """Returns a class's bank, with the number of answers that use each comment.
 
     for use in autograder.bank_uses("course"):
         print(use.comment.name, use.used)

@@ -1,4 +1,4 @@
-"""Makes a student's answer a known mistake, and names the equal answers of a class after it."""
+"""Makes a student's answer a known mistake, and names equivalent answers in the class after it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add_misconception(
     approve: Callable[[str], bool],
     course: Path | str = HERE,
 ) -> AddedMisconception:
-    """Makes a student's answer a known mistake, and names the class's equal answers after it.
+    """Makes a student's answer a known mistake, and names equivalent answers in the class after it.
 
     `student` may also be the mark of a group from `unnamed_mistakes`. The answer's code is stored
     without comments. Before that, a sandboxed worker executes the new entry, which must fail the
@@ -58,7 +58,7 @@ def add_misconception(
         add = autograder.add_misconception
         add("course", "ada", "masking", "causal_mask", name="n", confuses="c", hint="h", approve=ok)
 
-    Raises `UserError`, and changes nothing, if one of these conditions fails.
+    Raises `UserError`, and changes nothing, if one of these conditions is not met.
     """
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
@@ -131,7 +131,7 @@ def _chosen(
 def _because_it_never_ran(
     results: Sequence[SubmissionResult], student: str, exercise: str, question: str
 ) -> str:
-    """Returns the error of an answer that was never called; otherwise an empty string."""
+    """Returns an answer's error if it was never called, or else an empty string."""
     for result in results:
         for of_exercise, item in result.questions():
             is_it = (of_exercise.exercise, item.question) == (exercise, question)

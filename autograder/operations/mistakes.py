@@ -1,4 +1,4 @@
-"""Groups the wrong answers of a class that behave alike and match no known mistake."""
+"""Groups the wrong answers in a class that behave alike and match no known mistake."""
 
 from __future__ import annotations
 

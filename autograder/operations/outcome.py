@@ -42,10 +42,10 @@ class RecordedGrades:
 class GradeReport:
     """The outcome of a run, and the last result of each submission in it.
 
-    `results` are read from the file when they are accessed. `lateness` contains sentences on due
-    dates, on late students, and on students whose earlier submission counts. `stopped` maps each
-    assignment that could not be graded to the reason; the others were graded. `unused_dates`
-    contains sentences on dates in `due.csv` whose assignment or section does not exist. `costs`
+    `results` are read from the file when they are accessed. `lateness` contains sentences about due
+    dates, about late students, and about students whose earlier submission counts. `stopped` maps
+    each assignment that could not be graded to the reason; the others were graded. `unused_dates`
+    contains sentences about dates in `due.csv` whose assignment or section does not exist. `costs`
     maps stages to CPU seconds; it is empty if nothing was graded on this machine. `waiting` lists
     the submissions that a person should look at and that nobody has dealt with; it is empty if this
     run did not write the gradebook.
@@ -73,8 +73,8 @@ def class_outcome(
 ) -> GradeReport:
     """Updates lateness and the gradebook if the class has one; returns the results that count.
 
-    `best` are the sentences of `let_best_count`. `on_lateness` is called before penalties are
-    applied.
+    `best` contains the sentences that `let_best_count` returned. `on_lateness` is called before
+    penalties are applied.
     """
     own, folder = courses.own, courses.class_folder
     results = LastResults(options.results, run.keys)
@@ -143,8 +143,7 @@ def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[K
     """Returns the submissions that a person should review and that nobody has reviewed yet.
 
     A person reviews a submission by entering points or a comment, by agreeing with the automatic
-    points, or by withdrawing it. A grading that failed does not count, because the next run repeats
-    it.
+    points, or by withdrawing it. A failed grading does not count, because the next run repeats it.
     """
     found = [result for result in results if waits_for_a_person(result, ())]
     if not found:

@@ -1,4 +1,4 @@
-"""Copies people, due dates and submissions of a Canvas or Moodle course into a class folder.
+"""Copies people, due dates and submissions from a Canvas or Moodle course into a class folder.
 
 All changes are first found and shown; then `collect` places the submissions.
 """
@@ -85,11 +85,11 @@ def pull(
     course: Path | str = HERE,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> PullReport:
-    """Copies the roster, due dates and submissions of a course on a platform into a class.
+    """Copies the roster, due dates and submissions from a course on a platform into a class.
 
-    `platform` is canvas or moodle, and `parts` chooses among roster, dates and submissions. Nothing
-    changes unless `approve` returns true for the plan. `on_progress` is called with the number of
-    downloaded files and the number of all files.
+    `platform` is canvas or moodle, and `parts` selects any of roster, dates and submissions.
+    Nothing changes unless `approve` returns true for the plan. `on_progress` is called with the
+    number of downloaded files and the total number of files.
 
         autograder.pull("canvas", "course", approve=lambda plan: not plan.waits)
 

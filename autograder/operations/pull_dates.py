@@ -19,7 +19,7 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class DateChange:
-    """A change of a due date.
+    """A change to a due date.
 
     `section` is "" for everybody's date, and `before` is "" if there was no date.
     """
@@ -32,7 +32,7 @@ class DateChange:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionChange:
-    """A change of one student's extension; `before` is None if there was none."""
+    """A change to one student's extension; `before` is None if there was none."""
 
     student: str
     assignment: str
@@ -50,7 +50,7 @@ class KnownMember:
 
 
 class NewDates:
-    """Finds the dates of the linked assignments that a pull changes."""
+    """Finds the dates of linked assignments that a pull will change."""
 
     def __init__(self, connection: Connection, class_folder: Path) -> None:
         self._there = connection

@@ -32,7 +32,7 @@ _DOWNLOADS = ".pulling"
 
 @dataclass(frozen=True, slots=True)
 class IncomingSubmission:
-    """A submission that will be downloaded, and the name of its student in the class.
+    """A submission to download, and its student's name in the class.
 
     `is_here` is true if an interrupted pull has already downloaded it.
     """
@@ -155,7 +155,7 @@ def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[Incomin
 def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path, SubmittedFile]]:
     """Yields the path for each file, in a subfolder if that path is already taken.
 
-    Platforms allow a file and a folder with the same name; a disk does not.
+    Platforms allow a file and a folder with the same name; a file system does not.
     """
     taken: set[Path] = set()
     around: set[Path] = set()

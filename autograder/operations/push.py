@@ -1,7 +1,7 @@
 """Writes the grades of a class, with feedback if requested, into a course on Canvas or Moodle.
 
-First, the grades on the platform are read: grades that are equal, or that somebody else has changed
-there, are left alone.
+First, the grades on the platform are read: grades that are already equal, or that somebody else has
+changed there, are left alone.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def push(
     `platform` is canvas or moodle; `feedback` is sent with the grades. A grade that somebody has
     changed on the platform stays, unless `overwrite` is true. Nothing is written unless `approve`
     returns true for the plan; `on_progress` is called with the number of grades that were sent and
-    the number of all grades.
+    the total number of grades.
 
         autograder.push("canvas", "course", approve=lambda plan: not plan.waits)
 
@@ -265,7 +265,7 @@ class _Push:
     def _missing(
         self, name: str, grades: Grades, position: int, student: str, grade: Grade
     ) -> GradeChange | None:
-        """Returns a zero for a missing submission, if requested and there is no grade yet.
+        """Returns a zero for a missing submission, if one is requested and there is no grade yet.
 
         Only people on the class's roster who have not left get a zero.
         """
@@ -329,7 +329,7 @@ class _Push:
         return update, digest
 
     def _comment(self, text: str) -> str:
-        """Returns a text in the format of the platform's comments, which is HTML for Moodle."""
+        """Returns a text in the format of the platform's comments, which is HTML on Moodle."""
         if self._there.key == "canvas":
             return text
         return "<br>".join(for_html(line) for line in text.splitlines())
@@ -337,7 +337,7 @@ class _Push:
     def apply(
         self, plan: PushPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[int, Sequence[str]]:
-        """Writes the grades in batches; returns how many it wrote, and messages on the others."""
+        """Writes the grades in batches; returns how many it wrote, and notes about the others."""
         waits: list[str] = []
         written = done = 0
         for name, work in self._there.works.items():

@@ -1,4 +1,4 @@
-"""Makes the report on a class, as records and as a page."""
+"""Creates the report on a class, as records and as a page."""
 
 from __future__ import annotations
 

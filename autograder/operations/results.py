@@ -152,8 +152,8 @@ def export(
     """Writes grades in a format of `export_formats()`, by default into the class folder.
 
     `course` provides due dates, in addition to those of the class. `showing` says whose grades to
-    write, and what to write for missing submissions. `roster` is the file with Canvas's or Moodle's
-    own ids of the students.
+    write, and what to write for missing submissions. `roster` is the file with the students' Canvas
+    or Moodle IDs.
 
         autograder.export("csv", "course", to="grades.csv")
 
@@ -201,7 +201,7 @@ def export_formats() -> tuple[str, ...]:
 
 
 def merge(results: Iterable[Path | str], to: Path | str) -> MergeReport:
-    """Merges results files into one, in the order of student, assignment and attempt.
+    """Merges results files into one, sorted by student, assignment and attempt.
 
         autograder.merge(["shards/1.jsonl", "shards/2.jsonl"], to="course/results.jsonl")
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class NewRequests:
-    """New requests, and notes on requests that could not be used."""
+    """New requests, and notes about requests that could not be used."""
 
     new: tuple[Request, ...]
     notes: tuple[str, ...]
@@ -52,10 +52,10 @@ class WaitingAnswers:
 
 @dataclass(frozen=True, slots=True)
 class GradersWork:
-    """The answers waiting for each grader, and the numbers of answers that each person graded.
+    """The answers waiting for each grader, and how many answers each person has graded.
 
-    `graded` has rows of grader, assignment, question and number. Entries that were made in
-    formgrader have the name `formgrader`, because nbgrader does not record who made them.
+    `graded` contains rows of grader, assignment, question and number. Entries made in formgrader
+    have the name `formgrader`, because nbgrader does not record who made them.
     """
 
     waiting: tuple[WaitingAnswers, ...]
@@ -131,7 +131,7 @@ def question_named_in(course: Course, assignment: str, text: str) -> str:
 
 
 def graders_work(class_folder: Path | str, grader: str | None = None) -> GradersWork:
-    """Returns the answers that are waiting for each grader, and the number of graded answers.
+    """Returns the answers that are waiting for each grader, and the numbers of graded answers.
 
         for item in autograder.graders_work("course", "tom").waiting:
             print(item.question, item.students)
