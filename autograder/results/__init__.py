@@ -1,1 +1,1 @@
-"""Handles results of submissions: the file, the results that count, manual grades and wording."""
+"""Handles submission results: the file, the results that count, manual grades and wording."""

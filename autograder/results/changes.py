@@ -24,7 +24,7 @@ class Cause(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The points of a question, and the maximum."""
+    """The points for a question, and the maximum."""
 
     points: float
     of: float
@@ -32,11 +32,11 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A question of a student whose points or maximum changed.
+    """A change to the points or maximum of a student's question.
 
     `before` is None for a new question, and `after` is None for one that was removed. `between`
-    has the intermediate scores outside the range from `before` to `after`, such as 100 in 0, 100,
-    0.
+    contains the intermediate scores outside the range from `before` to `after`, such as 100 in 0,
+    100, 0.
     """
 
     student: str
@@ -90,9 +90,9 @@ def attempts(
     seen: Mapping[str, int] | None = None,
     only: Container[Key] | None = None,
 ) -> list[Attempts]:
-    """Groups the graded results by submission, in the order of student and assignment.
+    """Groups the graded results by submission, sorted by student and assignment.
 
-    `seen` is the number of results of each assignment that the instructor has looked at. Later
+    `seen` is the number of results for each assignment that the instructor has looked at. Later
     results are compared with a submission's last result among these, or else with its first one.
     Submissions that are not in `only` are left out.
     """
@@ -112,7 +112,7 @@ def attempts(
 
 
 def changes(found: Iterable[Attempts]) -> list[Change]:
-    """Returns the changes of automatic scores from the earlier result to the last one."""
+    """Returns the changes in automatic scores from the earlier result to the last one."""
     return [change for one in found for change in _changes_of(one) if _is_change(change)]
 
 
@@ -168,7 +168,7 @@ def _changes_of(one: Attempts) -> Iterator[Change]:
 def _beyond(found: Sequence[Score | None]) -> Iterator[Score]:
     """Yields the intermediate scores outside the range from the first score to the last.
 
-    Equal scores in a row are yielded once.
+    Consecutive equal scores are yielded once.
     """
     ends = [score.points for score in (found[0], found[-1]) if score]
     turns = [score for score, _ in itertools.groupby(found[1:-1])]

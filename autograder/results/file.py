@@ -57,7 +57,7 @@ class History:
             self._graded[own] = (*before, (submission, suite))
 
     def attempt(self, student: str, assignment: str, digest: Callable[[], str]) -> int:
-        """Returns the number of an attempt, from 1; different files are a new attempt.
+        """Returns the number of an attempt, from 1; different files count as a new attempt.
 
         `digest` computes the digest of the submission; it is called only if there are lines.
         """
@@ -199,7 +199,7 @@ class Line(NamedTuple):
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yields the lines of a file that are not empty; yields none if the file does not exist.
+    """Yields the non-empty lines of a file; yields none if the file does not exist.
 
     Raises `UserError` with the command that repairs a truncated last line.
     """
@@ -219,7 +219,7 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def whole_size(path: Path) -> int:
-    """Returns the number of bytes up to the end of the last whole line; reads only the end."""
+    """Returns the size of a file up to the end of its last whole line; reads only the end."""
     with open(path, "rb") as file:
         end = file.seek(0, os.SEEK_END)
         while end:

@@ -1,7 +1,7 @@
 """Provides the last result of each student and assignment, which is read only when it is used.
 
-A result takes about 40 KB of memory, so a class is kept as positions in its file. Reading the
-results one by one then needs little memory, even for a large class.
+A result takes about 40 KB of memory, so a class's results are kept as positions in its file.
+Reading the results one by one then needs little memory, even for a large class.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Place = tuple[int, int] | SubmissionResult
 
 
 class LastResults(Sequence[SubmissionResult]):
-    """The results of a file that count, in the order of student and assignment.
+    """The results in a file that count, sorted by student and assignment.
 
     `wanted` restricts them to some keys. Raises `UserError` if the file is damaged.
     """
@@ -110,7 +110,7 @@ class LastResults(Sequence[SubmissionResult]):
 
 
 def last_of(results: Iterable[SubmissionResult]) -> Sequence[SubmissionResult]:
-    """Returns the last result of each student and assignment, in the order of both.
+    """Returns the last result of each student and assignment, sorted by both.
 
     Results that are in a file are not read.
     """

@@ -62,7 +62,8 @@ class Request:
 class HumanWork:
     """The decisions of humans about a class's results.
 
-    `grades` are by question; `penalties`, and `requests` for a second look, are by submission.
+    `grades` is keyed by question; `penalties`, and `requests` for a second look, are keyed by
+    submission.
     """
 
     grades: Mapping[QuestionKey, HumanGrade] = field(default_factory=dict)

@@ -29,9 +29,9 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class MergeReport:
-    """The numbers of lines that were written, and of lines that were left out.
+    """The numbers of lines that were written and that were left out.
 
-    A line is left out if it is equal to another one, or if it is of a failed submission that was
+    A line is left out if it is equal to another one, or if it is for a failed submission that was
     graded elsewhere.
     """
 
@@ -60,7 +60,7 @@ class _Entry(NamedTuple):
 
 
 def merge_results(paths: Sequence[Path], to: Path) -> MergeReport:
-    """Writes the lines of results files into one file, by student, assignment and attempt.
+    """Writes the lines of results files into one file, sorted by student, assignment and attempt.
 
     The order of the files does not matter. Every line is validated, because it comes from another
     machine. Raises `UserError` if two files have different results for one submission, if a file is
@@ -126,8 +126,8 @@ def _may_name_a_folder(name: str) -> bool:
 def _in_form(document: Any) -> SubmissionResult:
     """Validates a document from another machine and returns its record; raises `ValueError`.
 
-    The schema checks most of the document. It can't check that numbers are finite, that no score is
-    above its maximum, and that no name of a student or an assignment leads out of its folder.
+    The schema checks most of the document. It can't check that numbers are finite, that no score
+    exceeds its maximum, or that no name of a student or an assignment leads out of its folder.
     """
     errors = (f"{e.json_path}: {e.message[:120]}" for e in _schema().iter_errors(document))
     if problem := next(errors, None):

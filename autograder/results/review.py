@@ -46,7 +46,7 @@ def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]
 
 
 def _reasons(result: SubmissionResult) -> Iterator[tuple[Sequence[str], str]]:
-    """Yields the place of each reason (at most exercise and question), and its text."""
+    """Yields where each reason applies (at most an exercise and a question), and its text."""
     for exercise in result.exercises:
         yield from _of_exercise(exercise)
     yield from (((), note) for note in result.notes if note.startswith(LOOK))

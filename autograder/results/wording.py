@@ -48,7 +48,7 @@ _ADVICE: dict[ExerciseStatus, str] = {
 
 
 def exercise_advice(exercise: ExerciseResult) -> str:
-    """Returns advice on what to submit if an exercise is missing or unreadable, otherwise ""."""
+    """Returns advice on what to submit if an exercise is missing or unreadable, or else ""."""
     return _ADVICE[exercise.status].format(
         name=exercise.exercise, file=exercise.file or "The file that was submitted"
     )
