@@ -36,7 +36,7 @@ _MOST_FILES = 4
 @in_course
 @as_json
 def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: bool) -> int:
-    """Write all files of a new exercise, or add questions to an existing one.
+    """Write all files for a new exercise, or add questions to an existing one.
 
     In an empty folder, or with --course FOLDER, this begins a course of your own. Afterwards,
     `validate` shows what is left to do.

@@ -49,9 +49,9 @@ def changes(
 ) -> int:
     """Show which scores the last grading changed, by how much, and why.
 
-    Compares with the state at the last call of this command for all students. Also lists each
-    manual score that is in doubt because the automatic score or the answer has changed since it was
-    entered, and writes a page with all gradings side by side.
+    Compares with the state when this command was last run for all students. Also lists manual
+    scores that are in doubt because the automatic score or the answer has changed since they were
+    entered, and writes a page that shows all gradings side by side.
 
     \b
     Example: autograder changes course

@@ -1,4 +1,4 @@
-"""Commands for the people of a class: roster, extend, withdraw."""
+"""Commands for the people in a class: roster, extend, withdraw."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def extend(
 ) -> int:
     """Give one student more time for one assignment. Use 0 to remove an extension.
 
-    The extension is kept with its reason in extensions.csv of the class folder. It is also set in
+    The extension is stored with its reason in extensions.csv in the class folder. It is also set in
     nbgrader's gradebook, so that the late penalty there agrees. No submission is graded again.
 
     \b

@@ -67,7 +67,7 @@ def collect(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Copy downloads from Canvas, Moodle or Gradescope, or clones of repositories, into a class.
+    """Copy downloads from Canvas, Moodle or Gradescope, or cloned repositories, into a class.
 
     An earlier submission is never overwritten: it moves to earlier/<student>/<assignment>/<time>
     next to the folder of submissions. Files that you have edited or renamed since they were
@@ -165,7 +165,7 @@ def collected_document(report: CollectReport) -> dict[str, object]:
 
 
 def print_collected(report: CollectReport, submitted: Path) -> None:
-    """Prints the outcome of a collection: remarks for the instructor, and sums."""
+    """Prints the outcome of a collection: remarks for the instructor, and totals."""
     for item in report.collected:
         if about := _remark(item):
             who = for_terminal(f"{item.student}/{item.assignment}")
@@ -186,7 +186,7 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
 
 
 def _remark(item: CollectedSubmission) -> str:
-    """Returns a remark for the instructor on one submission, or "" if nothing is unusual."""
+    """Returns a remark for the instructor about a submission, or "" if nothing is unusual."""
     if item.is_older:
         return f"older than the existing one, so it does not count; it is kept in {item.earlier}"
     if item.outcome is Outcome.LATE:

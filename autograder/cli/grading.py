@@ -99,8 +99,8 @@ def grade(
 ) -> int:
     """Grade every submission below the folder SUBMITTED.
 
-    SUBMITTED contains <student>/<assignment>/<exercise>.py or .ipynb; it may also be the folder of
-    a class or of a single submission. For assignments with nbgrader's own tests, the notebook's
+    SUBMITTED contains <student>/<assignment>/<exercise>.py or .ipynb; it may also be a class folder
+    or the folder of a single submission. For assignments with nbgrader's own tests, the notebook's
     cells are executed (see docs/migration.md).
 
     With - instead of SUBMITTED, the grader keeps running: it reads the path of one submission per

@@ -1,4 +1,4 @@
-"""The commands of the live connection to a platform: pull and push."""
+"""Commands for the live connection to a platform: pull and push."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def pull(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Copy the roster, due dates and submissions of a course on Canvas or Moodle into a class.
+    """Copy the roster, due dates and submissions from a course on Canvas or Moodle into a class.
 
     First shows what will change, and asks for confirmation. Submissions are placed as `collect`
     places them: earlier ones are kept, and so are files that you have edited. If the command is
@@ -198,9 +198,9 @@ def push(
 ) -> int:
     """Write the grades of a class, and feedback if requested, into a course on Canvas or Moodle.
 
-    First shows what will change, and asks for confirmation. A grade that is already equal on the
-    platform is not sent again, and one that somebody entered there is kept (see --overwrite). If
-    the command is interrupted, run it again. The access token is read as in `pull`.
+    First shows what will change, and asks for confirmation. A grade that the platform already has
+    is not sent again, and one that somebody entered there is kept (see --overwrite). If the command
+    is interrupted, run it again. The access token is read as in `pull`.
 
     \b
     Example: autograder push canvas course --dry-run

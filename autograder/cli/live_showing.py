@@ -1,4 +1,4 @@
-"""Prints the plan and the outcome of a pull or push, and turns them into documents for JSON."""
+"""Prints the plan and the outcome of a pull or push, and converts them to JSON documents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def print_pull(plan: PullPlan) -> None:
 
 
 def print_pulled(report: PullReport, class_folder: Path, dry_run: bool) -> None:
-    """Prints the outcome of a pull. If it changes something, its plan was printed before."""
+    """Prints the outcome of a pull. If it changed something, its plan has already been printed."""
     plan = report.plan
     if not plan.changes_something:
         _line(f"{plan.platform}: {plan.title}: nothing has changed")
@@ -89,7 +89,7 @@ def _change_text(change: GradeChange) -> str:
 
 
 def print_pushed(report: PushReport, dry_run: bool) -> None:
-    """Prints the outcome of a push. If it changes something, its plan was printed before."""
+    """Prints the outcome of a push. If it changed something, its plan has already been printed."""
     plan = report.plan
     if not plan.changes:
         _line(f"{plan.platform}: {plan.title}: nothing to write; {plan.same} grades are equal")

@@ -41,10 +41,9 @@ def mark(
 ) -> int:
     """Enter points, a comment, or the answer to a request, as in formgrader.
 
-    QUESTION is EXERCISE/QUESTION; to answer a request about a whole assignment, it is the
-    assignment's name. Points and comments are stored in nbgrader's gradebook, where formgrader
-    shows them; marked.csv records the person who entered them. An empty comment removes the
-    existing one.
+    QUESTION is EXERCISE/QUESTION, or the assignment's name to answer a request about a whole
+    assignment. Points and comments are stored in nbgrader's gradebook, where formgrader shows them;
+    marked.csv records the person who entered them. An empty comment removes the existing one.
 
     \b
     Example: autograder mark course ada masking/causal_mask --points 1.5 --comment "#diagonal"
@@ -80,11 +79,11 @@ def comments(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Add a comment to the class's comment bank, or list its comments and how often each is used.
+    """Add a comment to the class's comment bank, or list its comments with usage counts.
 
     Graders write #NAME in formgrader or with `autograder mark`, and students read TEXT. If NAME
-    exists already, the new text replaces the old one, even in comments given before; write the
-    feedback again afterwards.
+    exists already, the new text replaces the old one, even in comments entered before; run
+    `autograder feedback` again afterwards.
 
     \b
     Example: autograder comments course diagonal "Each position attends to itself, too."
@@ -132,9 +131,9 @@ def _print_bank(found: list[operations.BankUse]) -> None:
 def requests(class_folder: Path, source: Path | None, course_folder: Path, as_json: bool) -> int:
     """Read students' requests to look at a grade again, or list all requests with their answers.
 
-    `collect` reads the files regrade_request.txt of uploads and clones. SOURCE is a
-    JSON list of issues (GitHub's or GitLab's), a table with the columns student and request, or a
-    folder of submissions. Answer a request with `autograder mark --answer`.
+    `collect` reads the regrade_request.txt files in uploads and clones. SOURCE is a JSON list of
+    issues from GitHub or GitLab, a table with the columns student and request, or a folder of
+    submissions. Answer a request with `autograder mark --answer`.
 
     \b
     Example: gh issue list --json author,title,body,createdAt,url > issues.json
@@ -166,7 +165,7 @@ def graders(class_folder: Path, grader: str | None, as_json: bool) -> int:
     """Show, by question, which answers are waiting for which grader, and who has graded the others.
 
     An answer is waiting if a human has to grade it, or if the student asked for a second look. Its
-    grader is named in graders.csv (question, grader), otherwise in the roster's column grader.
+    grader is named in graders.csv (question, grader), or else in the roster's grader column.
 
     \b
     Example: autograder graders course --grader tom

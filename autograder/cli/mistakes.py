@@ -1,4 +1,4 @@
-"""Commands that show wrong answers without a name, and make one a known mistake."""
+"""Commands that show wrong answers without a name, and turn one into a known mistake."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONGEST_ESCAPE = 10
 def mistakes(
     class_folder: Path, assignment: str | None, most: int, course_folder: Path, as_json: bool
 ) -> int:
-    """Show wrong answers that match no known mistake, in groups that behave alike.
+    """Show wrong answers that match no known mistake, grouped by behavior.
 
     Each group is shown with one anonymous answer, the calls that fail, and a mark that identifies
     the group.
@@ -113,7 +113,7 @@ def add(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Make a student's answer a known mistake, and give its name to the class's equal answers.
+    """Make a student's answer a known mistake, and name equivalent answers in the class after it.
 
     STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
     tests/misconceptions without the student's name and comments, and is kept only if the sandbox

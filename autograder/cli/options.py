@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ClassFolder(click.Path):
-    """The type of an argument that names a class folder, or a folder in it."""
+    """The type of an argument that names a class folder, or a folder inside one."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)

@@ -49,7 +49,7 @@ class StrictCommand(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parses the arguments, after checking how often each option is given."""
+        """Parses the arguments, after checking how many times each option is given."""
         if not ctx.resilient_parsing:
             _, _, given = self.make_parser(ctx).parse_args(list(args))
             for option, times in Counter(given).items():

@@ -36,7 +36,7 @@ def counting(what: str) -> Iterator[tuple[Callable[[int], None], Callable[[], No
 
 
 def progress_bar() -> Progress:
-    """Returns a bar for stderr with the count, rate and time left, which vanishes at the end."""
+    """Returns a bar for stderr with the count, rate and time left, which disappears at the end."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""Commands for a class's results, from merge and record to export and Gradescope's bundle."""
+"""Commands for a class's results, such as merge, record, export and gradescope-bundle."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def report(
 
 
 class _Format(click.ParamType[str]):
-    """The name of an export format. The formats are imported only for printing the help."""
+    """The name of an export format. The formats are imported only to print the help."""
 
     name = "format"
 
@@ -263,7 +263,7 @@ def gradescope_bundle(
 @click.option("--to", "to", required=True, type=click.Path(path_type=Path), help="Output file.")
 @as_json
 def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
-    """Merge the RESULTS of shards, or of other machines, into one file.
+    """Merge the RESULTS from shards, or from other machines, into one file.
 
     It is an error if a submission has different points in two files; the message names both files.
     The output file may be one of RESULTS.
@@ -316,7 +316,7 @@ def similar(
 ) -> int:
     """Find pairs of similar submissions for a person to look at. A pair does not prove copying.
 
-    Code from the stub, and code that many students of the class wrote, is left out. The page shows
+    Code from the stub, and code that many students in the class wrote, is left out. The page shows
     both submissions side by side.
 
     \b

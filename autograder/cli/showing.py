@@ -52,7 +52,7 @@ class Screen:
             self.say(line if fits else textwrap.fill(line, width), style, indent)
 
     def exercise(self, result: CheckedExercise, everything: bool = False) -> None:
-        """Writes one exercise: its file, any problem of the file, and its questions."""
+        """Writes one exercise: its file, any problem with the file, and its questions."""
         file = f" ({result.file}{_saved(result.saved)})" if result.file else ""
         self.say(f"{result.exercise}{file}", "bold")
         if result.problem:
@@ -141,7 +141,7 @@ def _can_show(signs: str, console: Console) -> bool:
 
 
 def _saved(at: float | None) -> str:
-    """Returns the age of a notebook's last save as text, because later edits were not checked."""
+    """Returns how long ago a notebook was saved, as text; later edits were not checked."""
     if at is None:
         return ""
     minutes = int((time.time() - at) / 60)

@@ -199,7 +199,7 @@ def hint(name: str, again: bool, plain: bool, folder: Path | None, as_json: bool
 @_in_folder
 @as_json
 def status(plain: bool, folder: Path | None, as_json: bool) -> int:
-    """Show progress and points of this folder's exercises, and what to submit when all pass.
+    """Show the progress and points for this folder's exercises, and what to submit when all pass.
 
     \b
     Example: autograder status

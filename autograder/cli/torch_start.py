@@ -1,6 +1,6 @@
 """Saves time when torch is loaded and when the process ends, by not collecting garbage.
 
-torch has so many objects that, at the end of a process, collecting garbage takes a third of the
+torch creates so many objects that, at the end of a process, collecting garbage takes a third of the
 time that loading torch takes, and freeing the objects one by one takes a tenth.
 """
 
@@ -19,14 +19,14 @@ def begin_loading() -> None:
 
 
 def end_loading() -> None:
-    """Switches garbage collection on again, but not for existing objects."""
+    """Turns garbage collection back on, but not for existing objects."""
     gc.freeze()
     gc.enable()
 
 
 @contextlib.contextmanager
 def loading() -> Iterator[None]:
-    """Switches garbage collection off for a block in which a command loads everything it needs."""
+    """Turns garbage collection off for a block in which a command loads everything it needs."""
     begin_loading()
     try:
         yield
@@ -35,7 +35,7 @@ def loading() -> Iterator[None]:
 
 
 class FastExit:
-    """Skips the freeing of objects at the end of a process that has loaded torch, if `code` is set.
+    """Skips freeing objects at the end of a process that has loaded torch, if `code` is set.
 
     Create it before other functions are registered with `atexit`: functions registered later run
     earlier.

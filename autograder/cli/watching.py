@@ -27,7 +27,7 @@ class _Quit(Exception):
 
 
 class Watch:
-    """The state of one `autograder watch`: its results, and the question that is shown."""
+    """The state of one run of `autograder watch`: its results, and the question that is shown."""
 
     def __init__(self, screen: Screen, folder: Path, exercises: tuple[str, ...]) -> None:
         self._screen, self._folder, self._exercises = screen, folder, exercises
@@ -150,7 +150,7 @@ class Watch:
         return {item.question for _, item in questions if item.standing.value == "passed"}
 
     def _report_passed(self, passed: set[str]) -> None:
-        """Reports the questions that did not pass at the last call, and completed exercises."""
+        """Reports the questions that have passed since the last call, and completed exercises."""
         from ..student import afterwards, status, what_to_submit
 
         new, self._passed = passed - self._passed, passed
