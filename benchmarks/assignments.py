@@ -2,11 +2,12 @@
 
     .venv/bin/python benchmarks/assignments.py [--students 20] [--to FILE] [ASSIGNMENT ...]
 
-Prints a table with a row for each assignment and one for the whole course. The limit is the time of
-all calls of the hidden suites in one process, without tests or isolation. The other columns are
-multiples: right modules as a multiple of the limit, everything else as multiples of right modules.
-The cost of one more submission is computed from `grade --profile` without the start, which alone
-varies by more than the cost of ten submissions. With `--to`, the table is added to the file.
+Prints a table with a row for each assignment and one for the whole course. The limit is the time
+that all calls of the hidden suites take in one process, without tests or isolation. The other
+columns are multiples: right modules as a multiple of the limit, everything else as multiples of
+right modules. The cost of one more submission is computed from `grade --profile` without the
+start-up time, which alone varies by more than the cost of ten submissions. With `--to`, the table
+is added to the file.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ The column therefore shows the cost of the whole class minus that of its first h
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """CPU seconds of one more submission: of the calls alone, and of each column."""
+    """CPU seconds of one more submission: for the calls alone, and for each column."""
 
     label: str
     limit: float
@@ -134,7 +135,7 @@ def _total(submitted: Path) -> float:
 
 
 def _whole(rows: Sequence[Row]) -> Row:
-    """Returns the row of a student who submits all assignments."""
+    """Returns the row for a student who submits all assignments."""
     each = [sum(row.each[at] for row in rows) for at in range(len(_COLUMNS))]
     return Row("all of them", sum(row.limit for row in rows), each)
 

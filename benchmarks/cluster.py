@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _cpu(grade: Callable[[Path], None], place: Path, repeats: int) -> float:
-    """Returns the median of the CPU seconds of grading a class."""
+    """Returns the median CPU seconds for grading a class."""
     took = []
     for _ in range(repeats):
         (place / "results.jsonl").unlink(missing_ok=True)

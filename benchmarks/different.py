@@ -1,6 +1,6 @@
 """Makes classes in which no two answers are equal, neither in text nor in results.
 
-All results are off by some units in the last place, a different number for each submission, which
+All results are off by a few units in the last place, a different number for each submission, which
 is less than the tolerance. In an ordinary class, everything else is as in the solution. In an
 unusual class, each exercise of a submission has one question that is written as an alternative or a
 known mistake, including Python loops over single numbers; one exercise of a submission is wrong.
@@ -73,7 +73,7 @@ def write_class(
 
 
 def changed(text: str, exercise: Exercise, number: int, odd: str = "") -> str:
-    """Returns a module whose answers return the same values up to some units in the last place.
+    """Returns a module whose answers return the same values up to a few units in the last place.
 
     The question `odd` returns values that no known mistake returns.
     """

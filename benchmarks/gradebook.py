@@ -3,9 +3,9 @@
     .venv/bin/python benchmarks/gradebook.py [--submissions 5000]
 
 The example class is graded once and repeated. Recording a submission writes its autograded
-notebooks and its rows of the database; the printed times are for both together, including start-up,
-in milliseconds for each submission. CPU time is that of the recording processes, without the
-database server.
+notebooks and its database rows; the printed times are for both together, including start-up, in
+milliseconds for each submission. CPU time is that of the recording processes, without the database
+server.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ way runs. With `--to`, the table is also written to a file. The cost of one more
 difference between the class and the mean of its two halves, divided by their size, because a run of
 few submissions has a cheaper start. The grader gets each class as a folder, and path by path with
 `grade -`. It is compared with the limit, which is all calls of the suite in one process, encoded
-and decoded as for a worker; with pytest as a process for each submission, without isolation; with
-nbgrader, which starts a kernel for each notebook; and with otter-grader. Slow ways get only the
+and decoded as for a worker; with pytest, in one process per submission and without isolation; with
+nbgrader, which starts a kernel for each notebook; and with otter-grader. Slow graders get only the
 first submissions of the class with wrong answers. `--quick` leaves out notebooks, and measures
 once.
 """
@@ -167,14 +167,14 @@ def _stream(folder: Path, kind: AnswerKind, students: int) -> Row:
 def _whole_and_halves(
     label: str, grade: Callable[[Path], None], folder: Path, students: int
 ) -> Row:
-    """Returns the costs of the start and of a submission, from a class and its halves."""
+    """Returns the costs of the start and of a submission, computed from a class and its halves."""
     half = statistics.mean(measured(partial(grade, folder / part))[0] for part in _HALVES)
     whole, peak = measured(partial(grade, folder / "many"))
     return Row(label, _tests(), 2 * half - whole, (whole - half) / (students / 2), peak)
 
 
 def _pytest(folder: Path) -> Row:
-    """Runs the same tests with a process of pytest for each submission."""
+    """Runs the same tests with one pytest process for each submission."""
     suites = str(ROOT / "tests" / "hidden" / ASSIGNMENT)
 
     def grade() -> None:
@@ -288,7 +288,7 @@ def _median(rows: Sequence[Row]) -> Row:
 
 
 def measured(work: Callable[[], object]) -> tuple[float, float]:
-    """Returns CPU seconds and joint peak memory of the processes that some work starts."""
+    """Returns CPU seconds and combined peak memory of the processes that some work starts."""
     peak, done = 0.0, threading.Event()
 
     def watch() -> None:

@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/growth.py [--submissions 200 2000] [--jobs 2] [--synthetic]
 
 The example class's `simplified_attention` is copied to the requested number of students, each copy
-with its own line, so that no two files are equal. Then each command runs once. For each command,
+with a unique line, so that no two files are equal. Then each command runs once. For each command,
 this prints wall and CPU seconds of all its processes, the latter also in milliseconds for each
 submission; the peak memory of its largest process and of all together (proportional set size:
 shared pages count once); the memory by which one process grew in the second half of its life; and
@@ -111,7 +111,7 @@ def _measure(folder: Path, count: int, jobs: int, wanted: Collection[str]) -> No
 
 
 def _make_class(submitted: Path, count: int, exercise: str) -> None:
-    """Makes copies of the example class in which each module has its own line."""
+    """Makes copies of the example class in which each module has a unique line."""
     examples = sorted(
         path
         for path in (ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}")

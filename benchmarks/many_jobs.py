@@ -2,13 +2,13 @@
 
     .venv/bin/python benchmarks/many_jobs.py [--workers 200] [--jobs 1 8 16 32 64 256]
 
-A fork server forks one worker at a time, and a job waits until its worker has been forked. First
-this grades an exercise with real workers, and measures the CPU time of the fork server itself and
+A fork server forks one worker at a time, and a job waits until its worker has been forked. This
+first grades an exercise with real workers, and measures the CPU time of the fork server itself and
 all other CPU time for each worker. Then it simulates the queue: each job asks for a worker, waits
 for its turn, and works for a random time with the measured mean (exponentially distributed, which
-is more irregular than the time of real answers). Every job has its own core. Prints a table:
-the factor by which more jobs are faster than one, with one fork server for all and one for every
-eight jobs.
+is more irregular than the time of real answers). Every job has its own core. Prints a table: the
+factor by which more jobs are faster than one, with one fork server for all and one for every eight
+jobs.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _measured(assignment: str, exercise: str, workers: int) -> tuple[float, float]:
-    """Returns the seconds of a fork and of everything else for each worker of an exercise."""
+    """Returns the seconds that a fork and everything else take for each worker of an exercise."""
     exercises = load_course(ROOT).assignment(assignment).exercises
     own = next(one for one in exercises if one.name == exercise)
     suite = own.hidden_suite
@@ -93,7 +93,7 @@ def _cpu(pid: int) -> float:
 
 
 def _rate(groups: list[int], fork: float, work: float) -> float:
-    """Returns how many workers all jobs finish in a second; each group has a fork server."""
+    """Returns how many workers all jobs finish per second; each group has a fork server."""
     draw = random.Random(_SEED)
     rate = 0.0
     for jobs in groups:

@@ -79,7 +79,7 @@ def with_tests(folder: Path) -> Mapping[str, Notebook]:
 
 
 def answered(released: Path, submission: Path) -> Mapping[str, Notebook]:
-    """Returns the notebooks of `with_tests` with the modules of a submission.
+    """Returns the notebooks of `with_tests` with a submission's modules.
 
     A module is in the first answer cell; the others are empty.
     """
@@ -104,7 +104,7 @@ def cells(released: Path) -> tuple[int, int]:
 
 
 class NBGrader:
-    """Makes courses of nbgrader with the same submissions, to be graded side by side."""
+    """Makes nbgrader courses with the same submissions, to be graded side by side."""
 
     def __init__(self, place: Path, assignment: str, submissions: Sequence[Path], many: int):
         self._assignment = assignment
@@ -132,14 +132,14 @@ class NBGrader:
             yield {(student, test): score for student, test, score in found}
 
     def grade(self) -> None:
-        """Runs `nbgrader autograde` in all courses at once."""
+        """Runs `nbgrader autograde` in all courses at the same time."""
         with ThreadPoolExecutor(len(self._courses)) as pool:
             command = [*_NBGRADER, "autograde", self._assignment]
             list(pool.map(lambda course: run(command, course), self._courses))
 
 
 class Otter:
-    """Makes an assignment of otter for each notebook, because otter grades one at a time."""
+    """Makes an otter assignment for each notebook, because otter grades one at a time."""
 
     def __init__(self, place: Path, assignment: str, submissions: Sequence[Path]):
         shutil.rmtree(place, ignore_errors=True)
@@ -156,7 +156,7 @@ class Otter:
             write_all(notebooks, place / submission.parent.name)
 
     def _generate(self, released: Path, exercise: str) -> None:
-        """Makes the `autograder.zip` of a notebook, with the checks of its questions as tests."""
+        """Makes the `autograder.zip` for a notebook, with the checks of its questions as tests."""
         folder = self._place / exercise
         (folder / "tests").mkdir(parents=True)
         shutil.copytree(released / "checks", folder / "checks")

@@ -1,7 +1,7 @@
 """Measures CPU time and memory of all processes that a piece of work starts.
 
 bubblewrap does not wait for the first process of its namespace, and the kernel adds up only the
-times of processes that somebody waited for. The measuring process therefore adopts these orphans.
+times of processes that have been waited for. The measuring process therefore adopts these orphans.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def memory(pid: int) -> float:
 
 
 def heap(pid: int) -> float:
-    """Returns the bytes of a process that belong to no file, shared or not; 0 if it has ended."""
+    """Returns the bytes of a process's memory that no file backs; 0 if it has ended."""
     return _rolled_up(pid, "Anonymous")
 
 

@@ -1,4 +1,4 @@
-"""Measures the CPU time that each trick of the sandbox saves.
+"""Measures the CPU time that each of the sandbox's tricks saves.
 
     .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5] [--only WORDS]
 

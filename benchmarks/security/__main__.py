@@ -6,7 +6,7 @@ Every case is a class of two: the case, and an honest student graded after it. A
 the same notebooks. A grader does well if the case gets the points that a fair person would give and
 the honest student gets all points. otter runs as `otter run`; `otter grade` would run it in a
 container for each submission, which protects the machine and other students, and changes nothing
-else. Ends with 1 if this project does not do well in a case.
+else. Exits with 1 if this project does not do well in a case.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def _duplicated(notebook: Notebook) -> bytes:
 
 
 def _bare(notebook: Notebook) -> bytes:
-    """Returns a notebook as saved by some services, without metadata and cell ids."""
+    """Returns a notebook as some services save it, without metadata and cell ids."""
     cells = [
         {key: value for key, value in cell.items() if key != "id"} | {"metadata": {}}
         for cell in notebook["cells"]
@@ -164,7 +164,7 @@ def _with_cells(*sources: str) -> Callable[[Notebook], bytes]:
 
 
 def _newer(notebook: Notebook) -> bytes:
-    """Returns a notebook whose nbgrader metadata are of a newer version."""
+    """Returns a notebook whose nbgrader metadata is from a newer version."""
     changed = json.loads(json.dumps(notebook))
     for cell in changed["cells"]:
         if "nbgrader" in cell["metadata"]:

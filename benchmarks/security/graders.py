@@ -65,7 +65,7 @@ def run(command: list[str | Path], folder: Path) -> None:
 
 
 def nbgrader_course(place: Path) -> None:
-    """Makes a course of nbgrader, and generates the assignment that students get."""
+    """Makes an nbgrader course, and generates the assignment that students get."""
     source = place / "source" / ASSIGNMENT
     source.mkdir(parents=True)
     (source / f"{EXERCISE}.ipynb").write_text(json.dumps(_source_notebook()))
