@@ -1,12 +1,12 @@
-"""Builds the image of the Dockerfile without a registry of images, and grades a class in it.
+"""Builds the Dockerfile's image without an image registry, and grades a class in it.
 
     .venv/bin/python -m tools.container [--volume HOST:INSIDE ...] [--keep FOLDER]
 
 Needs root, `debootstrap`, `buildah`, `podman` and `runc`. The base image is made from Debian's
-packages and gets the name that the Dockerfile begins with, so the Dockerfile is built unchanged;
+packages and gets the name in the Dockerfile's `FROM` line, so the Dockerfile is built unchanged;
 `--volume` mounts files that pip needs during the build, such as a pip.conf or a folder of wheels.
 
-Then a part of the example class is graded as an ordinary user, without network, capabilities or new
+Then part of the example class is graded as an ordinary user, without network, capabilities or new
 privileges, with limits on memory and processes, and with the course mounted read-only. The scores
 must equal those of `examples/expected.json` in isolation tier C, and a second run with `--resume`
 must find nothing to do. Then the attacks of the tests are graded in the same way: each attack must
@@ -159,7 +159,7 @@ class ContainerTools:
 
 
 def _base_name() -> str:
-    """Returns the full name of the image that the Dockerfile begins with."""
+    """Returns the full name of the image in the Dockerfile's `FROM` line."""
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
     name = next(line.split()[1] for line in lines if line.startswith("FROM "))
     return f"docker.io/library/{name}"
@@ -182,7 +182,7 @@ def _unnoticed(engine: ContainerTools) -> Iterator[str]:
 
 
 def _grade_class(engine: ContainerTools, place: Path) -> list[str]:
-    """Grades a part of the example class twice; returns unexpected results."""
+    """Grades part of the example class twice; returns unexpected results."""
     folder = place / "class"
     for student in STUDENTS:
         for assignment in ASSIGNMENTS:
@@ -259,7 +259,7 @@ def _other_tiers(results: Sequence[SubmissionResult]) -> Iterator[str]:
 
 
 def _give(folder: Path) -> None:
-    """Makes the user of the image the owner of a folder and of everything in it."""
+    """Makes the image's user the owner of a folder and of everything in it."""
     for path in (folder, *folder.rglob("*")):
         os.chown(path, _USER, _USER, follow_symlinks=False)
 

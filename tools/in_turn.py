@@ -40,7 +40,7 @@ def commands_in(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def run(words: Sequence[str]) -> int:
-    """Runs all commands, and returns the status of the whole."""
+    """Runs all commands, and returns the overall status."""
     waits = 0
     for command in commands_in(words):
         status = status_of(command)

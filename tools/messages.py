@@ -1,4 +1,4 @@
-"""Prints messages of wrong answers next to the intended mistakes, for a person to read.
+"""Prints the messages for wrong answers next to the intended mistakes, for a person to read.
 
     python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
@@ -33,7 +33,7 @@ _ADVICE = ("likely:", "remember:", "next step:")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The first message of an answer, and whether it is the one that a person has read."""
+    """The first message for an answer, and whether it is the one that a person has read."""
 
     answer: UnseenAnswer
     text: str

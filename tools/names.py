@@ -2,9 +2,9 @@
 
     python tools/names.py [ASSIGNMENT[/EXERCISE] ...]
 
-The answers are those of tests/unseen, which run in this process because they are our own. Ends with
-1 if an answer is not wrong, or gets a name that is not in the list; a person then compares it with
-the intended mistake. A listed name that the answer does not get is also printed.
+The answers are those of tests/unseen, which run in this process because they are our own. Exits
+with 1 if an answer is not wrong, or gets a name that is not in the list; a person then compares it
+with the intended mistake. A listed name that the answer does not get is also printed.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Rounding differs between processors. A wrong answer that is accepted with ten ti
 has errors not far above the tolerance, and a right answer that is refused with a tenth of the
 tolerance has errors not far below it; either may get the opposite verdict on another machine.
 Judges the solutions, alternatives, known mistakes and tests/unseen/{attack,promise} in this
-process, because they are our own; with `--right`, only right answers. Ends with 1 if it finds one.
+process, because they are our own; with `--right`, only right answers. Exits with 1 if it finds one.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def fuzz(count: int, seed: int) -> int:
-    """Feeds coverage-guided inputs equally to all readers; returns how many readers failed."""
+    """Divides coverage-guided inputs equally among all readers; returns how many readers failed."""
     if not count:
         return 0
     if importlib.util.find_spec("atheris") is None:

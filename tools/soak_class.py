@@ -47,7 +47,7 @@ class ImpossibleDisturbance(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UndisturbedRun:
-    """The scores of an undisturbed run, and its seconds."""
+    """The scores of an undisturbed run, and the seconds that it took."""
 
     scores: dict[str, float]
     seconds: float
@@ -108,7 +108,7 @@ class ClassFolder:
             shutil.copytree(work, self.folder / "submitted" / work.parent.name / work.name)
 
     def whole(self) -> UndisturbedRun:
-        """Returns the scores of an undisturbed run, and its seconds."""
+        """Returns the scores of an undisturbed run, and the seconds that it took."""
         began = time.monotonic()
         self.grader().wait()
         seconds = time.monotonic() - began

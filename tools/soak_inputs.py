@@ -1,6 +1,6 @@
 """Draws random submissions: well formed or damaged, small or as large as allowed.
 
-Every input depends only on its number and a seed, so that it can be made again.
+Every input depends only on its number and a seed, so that it can be reproduced.
 """
 
 from __future__ import annotations

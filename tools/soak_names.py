@@ -1,9 +1,9 @@
-"""Counts how often the diagnosis gives each known mistake its own name, none, or a wrong one.
+"""Counts how many times the diagnosis gives each known mistake its own name, none, or a wrong one.
 
     python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 
 Judges the stochastic misconceptions (or those named `<exercise>.<name>`), each time with different
-random numbers. Ends with 1 if a mistake gets the name of a different one.
+random numbers. Exits with 1 if a mistake gets the name of a different one.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def few_processes(place: ClassFolder, whole: UndisturbedRun, chance: random.Rand
 
 
 def little_processor_time(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Allows only a part of one processor."""
+    """Allows only part of one processor."""
     part = chance.randrange(15, 50)
     old = {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": f"{part}000"}
     with _group("cpu", old, {"cpu.max": f"{part}000 100000"}) as prefix:

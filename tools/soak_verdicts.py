@@ -6,7 +6,7 @@ All solutions, alternatives and right answers of tests/unseen are judged by the 
 this process, each time with different inputs and random numbers. The inputs of a solution's softmax
 are also observed: only a few questions may use scores of 50 or more, so that a plain `exp` is right
 in the others. A line is printed for every exercise in each repetition; after `--minutes`, no
-further answer is begun. Ends with 1 after a refusal; its seed is printed, so that `--times 1
+further answer is started. Exits with 1 after a refusal; its seed is printed, so that `--times 1
 --seed` reproduces it.
 """
 

@@ -43,7 +43,7 @@ def trained() -> dict[str, Any]:
 
 
 def train_larger(names: dict[str, Any]) -> Iterator[float]:
-    """Trains a larger model, which becomes the notebook's; yields the held-out loss sometimes."""
+    """Trains a larger model, the one in the notebook; yields the held-out loss occasionally."""
     text, _ = stories(STEPS * BATCH, seed=1)
     pieces = names["pieces_of"](names["encode"](text))
     torch.manual_seed(0)

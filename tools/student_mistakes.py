@@ -6,12 +6,12 @@ Release puts the file into the bundle, so that `check` can name the likely mista
 Each mistake of the catalog, and each likely small change to the solution, is called as `check`
 calls a student's answer; its results in the checks that it fails are the key to its sentence. A
 mistake is left out if it passes all checks, or if its results in the failed checks equal the
-solution's up to rounding. A change that only raises errors is also left out, because the errors
-say more. If an entry of the catalog and a change have the same results, the entry's sentence is
-used, and changes of known steps precede other changes. Changes of one family with the same
-results count as one mistake, with the family's sentence. If two or three sentences remain for the
-same results, `check` shows them, those of entries in the order of the catalog, whose more frequent
-mistakes come first; if there are more, it shows none.
+solution's up to rounding. A change that only raises errors is also left out, because the errors say
+more. If an entry of the catalog and a change have the same results, the entry's sentence is used,
+and changes of known steps precede other changes. Changes of one family with the same results count
+as one mistake, with the family's sentence. If two or three sentences remain for the same results,
+`check` shows them, and those of catalog entries keep the order of the catalog, which lists more
+frequent mistakes first; if there are more, it shows none.
 
 A file is left unchanged if it is up to date with the checks, the catalog and the code of the
 solutions; `--check` exits with 1 if a file is not up to date. If only words of the catalog have
@@ -185,7 +185,7 @@ def _is_beginning_of(answers: Answers, right: Answers) -> bool:
 
 
 def _only_raises(answers: Answers) -> bool:
-    """Returns whether each failing check ends with an error of the answer."""
+    """Returns whether each failing check ends with an error that the answer raises."""
     return all(found[-1:] and found[-1].startswith(RAISED) for found in answers.values())
 
 
@@ -266,7 +266,7 @@ def _catalogue(course: Course, exercise: Exercise) -> str:
 def code_of(text: str) -> str:
     """Returns the lines of a module without docstrings, comments and imports of our own modules.
 
-    None of these changes an answer, and neither does the place of a function.
+    None of these changes an answer, and neither does the position of a function.
     """
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -3,9 +3,9 @@
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
 The mutants include the wrong answers of tests/unseen/attack, which were written to pass as right,
-and those of tests/unseen/promise, which break one promise of a question each. Mutants run in
-this process, because they are our own solutions with one change. Ends with 1 if a mutant survives
-and tests/mutation/equivalent.toml does not explain it, or if an entry of that file explains no
+and those of tests/unseen/promise, which each break one promise of a question. Mutants run in this
+process, because they are our own solutions with one change. Exits with 1 if a mutant survives and
+tests/mutation/equivalent.toml does not explain it, or if an entry of that file explains no
 survivor.
 """
 

@@ -132,7 +132,7 @@ def _at_first(call: Call) -> Any:
 
 
 def _stuck_mode(mode: bool) -> Defect:
-    """Keeps a layer in a mode from the first call in that mode on."""
+    """Keeps a layer in a mode after its first call in that mode."""
 
     def defect(call: Call) -> Any:
         layer = call.layer

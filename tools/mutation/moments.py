@@ -26,7 +26,7 @@ def _two_large(call: Call) -> bool:
 
 
 def _far(call: Call) -> list[tuple[int, int]]:
-    """Returns the places of sizes above 16, by argument and by dimension from the end."""
+    """Returns the positions of sizes above 16, by argument and by dimension from the end."""
     return [
         (place, dim)
         for place, tensor in enumerate(call.tensors)

@@ -1,7 +1,7 @@
 """Makes mutants of the solutions, each with one change between the solution markers.
 
 Texts of error messages are not changed. A mutant is identified by module, question, operator and
-the lines before and after, never by the number of a line.
+the lines before and after, never by a line number.
 """
 
 from __future__ import annotations
