@@ -1,4 +1,4 @@
-"""The pytest plugin of hidden suites: it provides solutions, and submissions in the sandbox."""
+"""The pytest plugin for hidden suites: it provides solutions, and submissions in the sandbox."""
 
 from __future__ import annotations
 

@@ -69,9 +69,10 @@ class Judgement(Observer):
         self._answers.begin_test(test)
 
     def judged(self, run: RunTest) -> TestOutcome:
-        """Returns the outcome of a test, which may end early if all its replies are recorded.
+        """Returns the outcome of a test, which runs only if its outcome is not known yet.
 
-        Only the first failure counts, so no later call needs to be made.
+        If all its replies are recorded, the test ends at its first failure, because only this
+        failure counts and no other call needs to be made.
         """
         if passed := self._answers.passed():
             return passed
@@ -92,7 +93,7 @@ class Judgement(Observer):
 
 
 def _without_traces(outcome: TestOutcome) -> TestOutcome:
-    """Returns an outcome whose exception keeps only its text, and no reference to anything else."""
+    """Returns an outcome whose exception keeps its text, but refers to nothing else."""
     if outcome.failure is None:
         return outcome
     failure = outcome.failure.with_traceback(None)

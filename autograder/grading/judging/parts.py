@@ -1,6 +1,6 @@
 """Decides which parts of `autograder.parts` an exercise gets, and detects answers that are parts.
 
-A part is meant to be used in other exercises. As the answer to its own question it earns nothing,
+A part is meant to be used in other exercises. As the answer to its own question, it earns nothing,
 whether it is imported or copied, even with changed names, comments and layout.
 """
 
@@ -21,7 +21,7 @@ _FOLDER = Path(_package.__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class PartModule:
-    """A module of `autograder.parts` for a worker; `parts` lists the parts that it may import."""
+    """A module of `autograder.parts` for a worker; answers may import its `parts`."""
 
     name: str
     text: str
@@ -122,7 +122,7 @@ def outlines(definition: ast.stmt, source: str) -> frozenset[str]:
     """Returns the outlines of a function, or of all methods of a class.
 
     An outline is the code regardless of names, comments and layout, so two functions with the same
-    outline are copies. Names of torch are written in full, so that `F.relu` and
+    outline are copies. Names from torch are written in full, so that `F.relu` and
     `nn.functional.relu` are equal.
     """
     imported = imports_of(source)
@@ -146,7 +146,7 @@ def _code(function: ast.FunctionDef) -> list[ast.stmt]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Replaces the names that an author chooses with numbered ones, in order of appearance."""
+    """Replaces the names that an author chose with numbered ones, in order of appearance."""
 
     def __init__(self, imported: Mapping[str, str]) -> None:
         self._imported = imported

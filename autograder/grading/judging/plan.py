@@ -1,8 +1,8 @@
-"""Plans a suite: records its requests to the solution with one seed, to send them in one batch.
+"""Plans a suite: records its requests to the solution with one seed, to be sent in one batch.
 
-A test's requests may depend on earlier answers. So if a submission's test makes a request that is
-not in the plan, the test begins again without the plan, and its calls are made one by one. If a
-worker fails during the batch, it is replaced, and all calls are made one by one.
+A test's requests may depend on earlier answers. If a submission's test makes a request that is not
+in the plan, the test begins again without the plan, and its calls are made one by one. If a worker
+fails during the batch, it is replaced, and all calls are made one by one.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from .right_answers import ReferenceSubstitution
 from .suites import Observer, RunTest, SuiteRunner
 from .verdicts import TestOutcome
 
-#: the requests of a test are planned up to this many bytes; the largest test needs 6 MB. A limit of
-#: 256 KB excluded two tests of `simplified_attention`, which cost an eighth of a submission's CPU
-#: time
+#: a test is not planned if its requests have more bytes than this; the largest test needs 6 MB. A
+#: limit of 256 KB excluded two tests of `simplified_attention`, which cost an eighth of a
+#: submission's CPU time
 _MAX_BYTES = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """The requests of one test: the position of their replies in the batch, and their bytes.
+    """The encoded requests of one test, and the position of their replies in the batch.
 
     `asks` contains the answers that the test calls; `names` contains the answers whose code it
     inspects for names. `passed` is the outcome for replies that fit the `agreement`, which may be
@@ -97,7 +97,7 @@ def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
 def _unusable(test: str, failure: Exception) -> ContentError:
     """Returns the error for a test that no answer can pass.
 
-    The error refers to the last line of the traceback outside of installed packages.
+    The error refers to the last line of the traceback that is not in an installed package.
     """
     places = traceback.extract_tb(failure.__traceback__)
     own = [place for place in places if "site-packages" not in place.filename]
@@ -111,7 +111,7 @@ def _unusable(test: str, failure: Exception) -> ContentError:
 
 
 class Rehearsal(RequestImplementation, Observer):
-    """Answers like a worker with the solution, and records the requests of each test.
+    """Answers requests with the solution, like a worker, and records each test's requests.
 
     `requests` maps each question and test to its requests. `cpu_seconds` is their total time, and
     `kernels` says whether they were the first to need the second device's kernels, which are loaded
@@ -214,7 +214,7 @@ class Rehearsal(RequestImplementation, Observer):
 
 
 class Plans:
-    """The plans of a run's suites, by seed; each is made when it is first needed."""
+    """The plans for a run's suites, by seed; each is made when it is first needed."""
 
     def __init__(self, runner: SuiteRunner) -> None:
         self._runner = runner
@@ -244,7 +244,7 @@ class RequestNotPlanned(BaseException):
 
 
 class PlannedImplementation(RemoteImplementation):
-    """The answers to one exercise, which are called according to a plan. Close it after use."""
+    """Calls the answers to one exercise according to a plan. Close it after use."""
 
     def __init__(
         self,
@@ -300,7 +300,7 @@ class PlannedImplementation(RemoteImplementation):
         return None
 
     def digest(self) -> bytes | None:
-        """Returns a digest of everything the test's outcome depends on; None if that is unknown."""
+        """Returns a digest of everything that the outcome depends on; None if that is unknown."""
         if self._test is None or self._replies is None or any(map(self._fails, self._test.asks)):
             return None
         digest = hashlib.blake2b(digest_size=16)

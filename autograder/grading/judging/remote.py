@@ -45,7 +45,7 @@ _NO_ANSWERS = (
 
 
 class RemoteImplementation(RequestImplementation):
-    """The answers to one exercise, in a sandbox. Close it after use."""
+    """Calls the answers to one exercise in a sandbox. Close it after use."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class RemoteImplementation(RequestImplementation):
             raise
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """Watches a call; repeats it in a new worker if a thread may be of another question."""
+        """Watches a call; repeats it in a new worker if a thread may belong to another question."""
         watched = super().operators(name, args, backward)
         if THREAD in watched.operators and self._asked_for - {self._question}:
             self.close()
@@ -127,7 +127,7 @@ class RemoteImplementation(RequestImplementation):
         return self._ready().ask_several(budget, batch)
 
     def _refuse(self, name: str) -> None:
-        """Raises the fault of an answer if it is known before the call."""
+        """Raises an answer's fault if it is known before the call."""
         if name in self._answers.broken:
             raise AnswerFault(self._answers.broken[name])
         if text := self._refusal(name):
@@ -199,14 +199,14 @@ class RemoteImplementation(RequestImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """Returns the CPU time limits of a statement that no answer needs, and of other statements."""
+    """Returns the CPU time limits for statements that no answer needs, and for all others."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 
 def question_seed(seed: int, question: str) -> int:
-    """Returns the seed of an answer's own random numbers, which does not reveal that of the inputs.
+    """Returns the seed for an answer's own random numbers; it does not reveal the inputs' seed.
 
-    With this seed, equal answers draw the same numbers, whatever earlier answers have drawn.
+    With this seed, equal answers draw the same numbers, no matter what earlier answers have drawn.
     """
     text = f"worker {seed} {question}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:4], "big")

@@ -91,7 +91,7 @@ class _Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The replies of the solution to a test, and the tolerances for other replies."""
+    """The solution's replies to a test, and the tolerances for other replies."""
 
     headers: tuple[bytes, ...]
     data: bytes
@@ -102,7 +102,7 @@ class Agreement:
     exact: tuple[tuple[int, int], ...]
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Returns True if a test certainly passes with these replies; otherwise it may fail."""
+        """Returns whether a test must pass with these replies; if not, it may still pass."""
         if any(h != header for (h, _), header in zip(replies, self.headers, strict=True)):
             return False
         data = b"".join([data for _, data in replies])
@@ -121,7 +121,7 @@ class Agreement:
 def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agreement:
     """Returns the agreement with the solution's replies.
 
-    `witnesses` contains the tensors of the replies that have memory, in order.
+    `witnesses` contains, in order, those tensors in the replies that have memory.
     """
     at = 0
     near = _Numbers()
@@ -151,8 +151,8 @@ def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agre
 class JointAgreement:
     """The agreements of many tests, with all numbers of a dtype compared in one operation.
 
-    `parts` contains the positions of a test's first and last reply, and the bytes that are added
-    after its replies, so that the numbers of the next test are aligned.
+    `parts` contains, for each test, the position of its first reply, the position after its last
+    reply, and the bytes that are added after its replies to align the next test's numbers.
     """
 
     parts: tuple[tuple[int, int, bytes], ...]
@@ -177,7 +177,7 @@ class JointAgreement:
         return cls(tuple(parts), whole)
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Returns True if all tests certainly pass with these replies to the whole plan."""
+        """Returns whether all tests must pass with these replies to the whole plan."""
         ordered: list[RawReply] = []
         for first, end, padding in self.parts:
             ordered += (*replies[first:end], (b"", padding))
@@ -215,7 +215,7 @@ def _row(at: int, kind: _Kind, right: torch.Tensor, atol: float, rtol: float) ->
 
 
 class _Numbers:
-    """Collects rows: adjacent ones of the same dtype are joined."""
+    """Collects rows, and joins adjacent rows of the same dtype."""
 
     def __init__(self) -> None:
         self._groups: list[list[_Row]] = []

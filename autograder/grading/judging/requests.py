@@ -1,4 +1,4 @@
-"""An implementation that calls answers with requests, which contain operations and arguments.
+"""An implementation that calls answers through requests, each an operation with its arguments.
 
 Treats every reply as hostile until its form has been checked. Raises `AnswerProtocol` if a reply
 does not answer the request.
@@ -22,7 +22,7 @@ class RequestImplementation(ABC):
     """Turns every call into a request; see `Implementation`.
 
     Layers are numbered by the caller, from zero in each test, so that a test's requests do not
-    depend on earlier tests. `generation` identifies the process that has the layers.
+    depend on earlier tests. `generation` identifies the process that holds the layers.
     """
 
     generation = 0
@@ -32,7 +32,7 @@ class RequestImplementation(ABC):
 
     @abstractmethod
     def ask(self, name: str, *request: Any) -> Any:
-        """Returns the value of a request about the answer `name`, or raises `AnswerFault`."""
+        """Sends a request about the answer `name`; returns its value, or raises `AnswerFault`."""
 
     @abstractmethod
     def names_used(self, name: str) -> frozenset[str]: ...
@@ -71,7 +71,7 @@ class RequestImplementation(ABC):
 
 
 class RequestLayer:
-    """A layer in the process that has the answers. See `Layer`."""
+    """A layer in the process that holds the answers. See `Layer`."""
 
     def __init__(self, implementation: RequestImplementation, name: str, number: int) -> None:
         self._implementation = implementation
@@ -166,7 +166,7 @@ def operators_of(reply: Any) -> tuple[list[str], Any]:
 
 
 def _fits(gradient: Any, arg: Any) -> bool:
-    """Returns whether gradients have the structure of the argument."""
+    """Returns whether gradients have the same structure as the argument."""
     if isinstance(arg, tuple | list):
         return (
             isinstance(gradient, tuple | list)

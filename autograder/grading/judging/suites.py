@@ -1,7 +1,7 @@
 """Runs hidden suites repeatedly after collecting them once.
 
 pytest finds the tests once, rewrites their asserts and expands their parameters. Then each test is
-called with the four fixtures of suites, without pytest's protocol, which would take longer than the
+called directly with the fixtures that it uses, because pytest's protocol would take longer than the
 test.
 """
 
@@ -101,7 +101,7 @@ class SuiteRunner:
         return self._solutions(suite)
 
     def points(self, suite: Path) -> dict[str, float]:
-        """Returns the full marks of each question, in the order of the suite."""
+        """Returns each question's maximum points, in the order of the suite."""
         return {
             question: sum(test.points for test in tests.values())
             for question, tests in self._suites[suite].items()

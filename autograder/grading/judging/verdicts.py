@@ -1,4 +1,4 @@
-"""Computes the score and verdict of a question from its tests."""
+"""Computes a question's score and verdict from its tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...records import QuestionResult, TestResult, Verdict
 from ...results.wording import readable_test
 from ...suite.failures import merge_equal_causes
 
-#: the most characters of a message, enough for its sentence but not for a large printed tensor
+#: the most characters in a message, enough for its sentences but not for a large printed tensor
 MAX_MESSAGE = 2000
 #: verdicts that are more specific than "some tests failed", the most important first
 _DOMINANT = (
@@ -28,7 +28,7 @@ _COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
 
 
 def blamed(raised: BaseException) -> BaseException:
-    """Returns the failure of a test; turns an error about memory into a fault of the answer."""
+    """Returns the failure of a test; turns a memory error into a fault of the answer."""
     if isinstance(raised, MemoryError) or "can't allocate memory" in str(raised)[:1000]:
         return AnswerMemory("judging its results takes more memory than is available")
     return raised
@@ -78,7 +78,7 @@ def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _merge_equal_causes(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
-    """Returns the records of a question's tests, in which equal causes are reported once."""
+    """Returns the results of a question's tests, in which equal causes are reported once."""
     tests = [test_result(outcome) for outcome in outcomes]
     failed = [n for n, test in enumerate(tests) if not test.passed]
     causes = [str(getattr(outcomes[n].failure, "cause", "")) for n in failed]
