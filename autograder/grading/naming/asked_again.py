@@ -16,7 +16,7 @@ _PREPARING = (*MAKING, "train", "move")
 _FORWARD = "forward"
 #: the most tests that are repeated; one is not enough, because its results may be equal by chance
 _MOST_TESTS = 3
-#: the most wrong calls that are repeated with a new layer
+#: the most wrong calls that are repeated on a new layer
 _MOST_ALONE = 3
 
 
@@ -37,7 +37,7 @@ class AskedAgain:
         self._wrong = sorted(wrong, key=lambda test: len(self._probe.requests[test]))
 
     def rows(self) -> list[Row]:
-        """Returns a row if results depend on earlier calls or on chance; an empty list if not."""
+        """Returns a row if results depend on earlier calls or chance, otherwise an empty list."""
         if not self._wrong:
             return []
         return [BY_CALLS_BEFORE] if self._depends_on_calls() else self._by_chance()
@@ -45,7 +45,7 @@ class AskedAgain:
     def _by_chance(self) -> list[Row]:
         """Returns a row if results change with the random numbers although they should not.
 
-        The calls of the shortest tests with a wrong value are repeated.
+        Repeats the calls in the shortest tests that have a wrong value.
         """
         for test in self._wrong[:_MOST_TESTS]:
             replies = self._ask(self._probe.batch_of((1,), (test,)))
@@ -60,9 +60,9 @@ class AskedAgain:
         return []
 
     def _depends_on_calls(self) -> bool:
-        """Returns whether calls of a layer are wrong only after other calls of the same layer.
+        """Returns whether calls to a layer are wrong only after other calls to the same layer.
 
-        Some of these calls are made again with a new layer, and must then be right.
+        Some of these calls are repeated on a new layer, and must then be right.
         """
         found: list[tuple[str, int]] = []
         for test in self._wrong:
@@ -83,7 +83,7 @@ class AskedAgain:
         return bool(found)
 
     def _wrong_calls(self, test: str) -> Iterator[tuple[int, bool]]:
-        """Yields the position of each wrong `forward`, and whether the layer was called before."""
+        """Yields each wrong `forward` call's position, and whether the layer was called before."""
         called: set[object] = set()
         rights = self._known.right(self._question, test).calls
         calls = self._asked.answered(test).calls

@@ -1,7 +1,7 @@
 """Executes answers with two mistakes: a known mistake, and a change from a family.
 
-The first mistake may be an entry of the catalog, which is a student's answer, so the code runs in a
-worker. Many changed answers share one module, under different names.
+The first mistake may be a catalog entry, which is a student's answer, so the code runs in a worker.
+Many changed answers share one module, under different names.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .rows import Row
 
 #: returns a module's replies to a batch in a separate worker, or None if the worker ends
 AskText = Callable[[str, Batch], Replies | None]
-#: the most changes of an entry that are tried for one member of a family
+#: the most changes to an entry that are tried for one member of a family
 _ALIKE = 3
-#: how many of the most frequent changes of a mistake are tried
+#: how many of the most frequent changes to a mistake are tried
 _SECOND = 32
 
 _KINDS = ast.FunctionDef | ast.ClassDef
@@ -80,7 +80,7 @@ class ChangedEntries:
         ]
 
     def _changes(self, base: Row) -> Iterator[tuple[int, Member]]:
-        """Yields the changes of a known mistake, each with the number of its definition."""
+        """Yields changes to a known mistake's code, with the number of the changed definition."""
         first = None if base.is_entry else self._of_solution[base.member].change
         for number, definition in enumerate(self._definitions(base)):
             for member in self._members(definition):
@@ -91,7 +91,8 @@ class ChangedEntries:
         """Returns the definitions with one of them changed, or [] if it can't be changed.
 
         A function that only the entry calls is the entry's mistake, so this call is not changed.
-        Lines of a class outside of its methods stay, because they run when the module is loaded.
+        Lines in a class outside its methods are not changed, because they run when the module is
+        loaded.
         """
         own, whole, (place, _) = self._definitions(base), _changed(member), member.change.parts[0]
         is_class = isinstance(member.change.definition, ast.ClassDef)
@@ -125,7 +126,7 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019
     def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
-        """Returns the changes of a definition; none if a changed `while` loop might not end."""
+        """Returns changes to a definition; none if it has a `while` loop, which might not end."""
         if definition is self._others[1].get(self._question):
             return self._of_solution
         if any(isinstance(part, ast.While) for part in ast.walk(definition)):
@@ -133,7 +134,7 @@ class ChangedEntries:
         lines = frozenset(range(definition.lineno, (definition.end_lineno or 0) + 1))
         try:
             return tuple(members_of(definition, lines, {}))
-        except SyntaxError:  # families are made for solutions, not for any code
+        except SyntaxError:  # families are made for solutions, not for arbitrary code
             return ()
 
     @cache  # noqa: B019

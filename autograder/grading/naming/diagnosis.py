@@ -2,9 +2,9 @@
 
 A wrong answer is called again, with inputs that depend only on the suite (the probe). A table
 contains the answers of each known mistake to the same requests. The answer gets the name of the
-mistake that gives equal answers to all calls. If no entry of the catalog does, a single change of
-the solution (a member of a family) is tried, then two changes together, then a mistake that
-explains most of the wrong calls.
+mistake that gives equal answers to all calls. If no catalog entry does, a single change to the
+solution (a member of a family) is tried, then two changes together, then a mistake that explains
+most of the wrong calls.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class _Explanation:
 
 
 class Diagnosis:
-    """Diagnoses the questions of one exercise; equal answers are diagnosed once."""
+    """Diagnoses the questions in one exercise; equal answers are diagnosed only once."""
 
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
     ) -> None:
-        """`ask_text` executes entries of the catalog to make a table."""
+        """`ask_text` executes catalog entries when a table is made."""
         self._exercise = exercise
         self._known = KnownMistakes(runner, course, exercise, ask_text)
         self._diagnosed: dict[tuple[str, bytes], _Explanation] = {}
@@ -64,9 +64,9 @@ class Diagnosis:
             self._known.table(result.question)
 
     def may_keep_draws(self, result: QuestionResult) -> bool:
-        """Returns whether an answer may have kept random numbers of earlier calls.
+        """Returns whether an answer may have kept random numbers from earlier calls.
 
-        This is assumed if a known mistake of its question draws random numbers.
+        This is assumed if a known mistake in its question draws random numbers.
         """
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
 
@@ -81,8 +81,8 @@ class Diagnosis:
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
         """Returns the result with the answer's behavior, and with its mistake's name if one fits.
 
-        `text` is the answer's module. An entry of the catalog is reported only if the module
-        contains a name that the entry's description quotes.
+        `text` is the answer's module. A catalog entry is reported only if the module contains a
+        name that the entry's description quotes.
         """
         if result.verdict not in _DIAGNOSED:
             return result
@@ -102,7 +102,7 @@ class Diagnosis:
     def named(self, variant: Variant, time: int = 0) -> str | None:
         """Returns the name that a misconception's own answers get, or None.
 
-        Each `time` has different random numbers.
+        Random numbers differ for each `time`.
         """
         replies = self._known.entry_replies(variant, (time,))
         if not replies:

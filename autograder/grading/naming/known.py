@@ -33,8 +33,8 @@ from .store import Store
 from .table import SAMPLES, Samples, Table, TableMaker
 from .where import CallDeclaration
 
-#: the version of the contents of tables. Raise it if rows, figures or the choice of members change
-#: in a way that the solution's answers do not show
+#: the version of the tables' contents. Raise it if rows, figures or the choice of members change in
+#: a way that the solution's answers do not show
 VERSION = 13
 _FAMILIES = Path(__file__).with_name("families")
 #: the files on which members and their details depend
@@ -53,12 +53,12 @@ _MOST_MEMBERS = 450
 #: `likeliest` takes one member of each family per turn, but this many left-out steps; changes that
 #: apply to any step begin in turn `_LATER`
 _STEPS_A_TURN, _LATER = 20, 6
-#: the number of turns from one small change of a family to the next
+#: the number of turns between one small change from a family and the next
 _WAIT = 3
 
 
 class KnownMistakes:
-    """The mistakes of one exercise; `ask_text` executes the entries of the catalog."""
+    """The mistakes in one exercise; `ask_text` executes the catalog's entries."""
 
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
@@ -75,12 +75,12 @@ class KnownMistakes:
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
-        """The entries of the catalog."""
+        """The catalog's entries."""
         return variants_read(self._path)
 
     @cached_property
     def seed(self) -> int:
-        """The seed of the probe's inputs, which depends on suite and solution."""
+        """The seed for the probe's inputs, which depends on the suite and the solution."""
         files = (self._exercise.hidden_suite, self._exercise.solution)
         texts = b"".join(path.read_bytes() for path in files)
         return int.from_bytes(hashlib.sha256(texts).digest()[:6], "big")
@@ -149,30 +149,30 @@ class KnownMistakes:
         return digest.hexdigest()[:_DIGITS]
 
     def tests(self, question: str) -> Sequence[str]:
-        """Returns the names of the tests of a question."""
+        """Returns the names of a question's tests."""
         return tuple(self.probe(question).requests)
 
     @cache  # noqa: B019
     def right(self, question: str, test: str, time: int = 0) -> AnswerRecord:
-        """Returns the solution's answers in a test; each `time` has different random numbers."""
+        """Returns the solution's answers in a test; random numbers differ for each `time`."""
         probe = self.probe(question)
         return probe.answered(test, probe.ask(self._namespace, test, time=time))
 
     def answered(
         self, question: str, changed: Callable[[], Any], test: str, count: int | None = None
     ) -> AnswerRecord | None:
-        """Returns the answers of a changed solution in a test, or None if it can't be executed.
+        """Returns a changed solution's answers in a test, or None if it can't be executed.
 
-        With `count`, only the first requests of the test are made.
+        With `count`, makes only the test's first `count` requests.
         """
-        with silence():  # some changes cause warnings of the compiler
+        with silence():  # some changes cause compiler warnings
             own, probe = changed(), self.probe(question)
         names = {**self._namespace, question: own}
         return probe.answered(test, probe.ask(names, test, count)) if own else None
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_member(self, question: str, number: int, test: str) -> AnswerRecord | None:
-        """Returns the answers of a family's member in a test, or None if it can't be executed."""
+        """Returns a family member's answers in a test, or None if it can't be executed."""
         return self.answered(question, self.members(question)[number].change.answer, test)
 
     @lru_cache(maxsize=4096)  # noqa: B019
@@ -181,7 +181,7 @@ class KnownMistakes:
     ) -> AnswerRecord | None:
         """Returns the answers of two combined members in a test, or None if they can't be combined.
 
-        With `count`, only the first requests of the test are made.
+        With `count`, makes only the test's first `count` requests.
         """
         own = self.members(question)
         both = own[one].change.with_(own[other].change)
@@ -189,7 +189,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def changed_entries(self, question: str) -> ChangedEntries:
-        """Returns the entries of a question, to be executed with a second mistake."""
+        """Returns the entries for a question, to be executed with a second mistake."""
         texts = {name: text for (of, name), text in self._texts.items() if of == question}
         members, probe = self.members(question), self.probe(question)
         return ChangedEntries(question, texts, members, probe, self._ask_text)
@@ -231,7 +231,7 @@ class KnownMistakes:
 
     def _add_entry(self, maker: TableMaker, probe: Probe, variant: Variant) -> None:
         replies = self.entry_replies(variant, range(2))
-        if replies is None:  # together they may exceed the limit of one answer
+        if replies is None:  # together they may exceed the limit for one answer
             apart = [self.entry_replies(variant, (time,)) for time in range(2)]
             replies = [one for own in apart if own is not None for one in own]
             if None in apart:
@@ -284,13 +284,13 @@ def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[b
 
 
 def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
-    """Returns the members for a table, some of every family, with their numbers.
+    """Returns the members for a table, some from every family, with their numbers.
 
-    A large class has hundreds of changes of known steps. Members of one family often answer alike,
-    so the second member of a family follows the first of every other family. Members that change
-    all parallel steps come first; within a family, members that change a result or confuse two
-    layers come first. Left-out steps, and confusions of two values of the question, precede most
-    others.
+    A large class has hundreds of possible changes to known steps. Members of one family often
+    answer alike, so the second member of a family follows the first of every other family. Members
+    that change all parallel steps come first; within a family, members that change a result or
+    confuse two layers come first. Left-out steps, and confusions of two values that the question
+    names, precede most others.
     """
     turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []
@@ -324,7 +324,7 @@ def without_words(catalogue: str) -> str:
 
 
 def digest_of_families() -> str:
-    """Returns a digest of the code of families, on which the numbers of members depend.
+    """Returns a digest of the families' code, on which the numbers of members depend.
 
     It does not change with docstrings, comments on lines of their own, or the file in which a
     function or table is defined. It also does not change with words, which are looked up when a

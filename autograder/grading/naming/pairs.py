@@ -1,11 +1,11 @@
 """Finds two mistakes that together explain an answer: members of families, or catalog entries.
 
 If one of two mistakes has no effect on a call, the pair usually answers this call like the other
-mistake. So a pair is likely if the answer equals that of each mistake wherever the other mistake is
-right: in some calls, or in some numbers of a result. Two members are combined and executed; the
-likeliest entry is executed with changes of families. If nothing indicates which mistakes were made,
-the search looks for pairs of known mistakes and frequent changes with the same result in one call;
-a table contains the results of these pairs.
+mistake. A pair is therefore likely if the answer equals that of each mistake wherever the other
+mistake is right: in some calls, or in some numbers in a result. Two members are combined and
+executed; the likeliest entry is executed with changes from families. If nothing indicates which
+mistakes were made, the search looks for pairs of known mistakes and frequent changes that give the
+same result in one call; a table contains the results of these pairs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .table import SCREEN, UNKNOWN, Pairs, Table, total_of
 
 #: the number of pairs to try
 _PAIRS = 60
-#: the place of a family that is not among the frequent ones
+#: the position of a family that is not among the frequent ones
 _RARE = 100
 #: the most calls to likely pairs, in addition to all calls to the pair that fits
 MOST_CALLS = 400
@@ -43,7 +43,7 @@ _CALLS = ("call", "forward")
 _LIST = "tuple(list("
 
 Cells = NDArray[np.bool_]
-#: returns the answers of two combined members to the first requests of a test, or to all
+#: returns the answers of two combined members to the first requests of a test, or to all of them
 AskPair = Callable[[int, int, str, int | None], AnswerRecord | None]
 #: two mistakes, and the definitions of an answer with both
 _Pair = tuple[Row, Row, Definitions]
@@ -56,7 +56,7 @@ class Budget:
     left: int
 
     def spend(self, calls: int) -> bool:
-        """Spends calls; returns whether there were enough left."""
+        """Spends calls; returns whether enough were left."""
         self.left -= calls
         return self.left >= 0
 
@@ -102,7 +102,7 @@ class PairSearch:
     def _returns_lists(self) -> bool:
         """Returns whether the answer returns a list where the solution does not.
 
-        The step that joins parts may then be missing, so a mistake in this step can't be one of
+        The step that joins parts may then be missing, so a mistake in this step can't be one of the
         two.
         """
         calls = zip(self._came, self._right, strict=True)
@@ -136,7 +136,7 @@ class PairSearch:
                 yield from ((one, other, definitions) for definitions in found)
 
     def _of_table(self) -> Iterator[_Pair]:
-        """Yields the pairs of the table that may give the answer's result in one call."""
+        """Yields the pairs in the table that may give the answer's result in one call."""
         known = self._table.pairs
         if self._came and self._came[known.at].is_wrong(self._right[known.at]):
             for row, number in known.like(self._came[known.at]):
@@ -200,7 +200,7 @@ class PairSearch:
         return is_right, columns.stop - columns.start
 
     def _columns(self) -> list[int]:
-        """Returns the requests of failed tests that all members answered, shortest test first."""
+        """Returns the requests in failed tests that all members answered, shortest test first."""
         cells = self._table.cells[[not row.is_entry for row in self._table.rows]]
         wrong = [
             range(columns.start, columns.stop)
@@ -212,7 +212,7 @@ class PairSearch:
         return [at for c, end in zip(wrong, ends, strict=True) if end <= SCREEN for at in c]
 
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
-        """Returns the pairs with no, one and two entries, the likeliest first in each list.
+        """Returns the pairs with zero, one and two entries, the likeliest first in each list.
 
         If several rows are equal, only the one with the lowest rank is used in pairs.
         """
@@ -255,7 +255,7 @@ class PairSearch:
         return own.is_entry, is_vague, self._rarity(row), own.rank, not own.detail
 
     def _rarity(self, row: int) -> int:
-        """Returns the place of a row's family among the frequent ones, or a later place.
+        """Returns the position of a row's family among the frequent ones, or a later position.
 
         If two members answer alike in all requests, the more frequent mistake is reported.
         """
@@ -265,7 +265,7 @@ class PairSearch:
     def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
         """Returns, for each row, which numbers in its results equal those of another answer.
 
-        All cells of these columns must be known.
+        All cells in these columns must be known.
         """
         found = [np.zeros((len(self._table.rows), 0), bool)]
         for at in columns:
@@ -285,8 +285,9 @@ class PairSearch:
 def known_pairs(table: Table, tests: Mapping[str, slice], entries: ChangedEntries) -> Pairs:
     """Returns pairs of mistakes and frequent changes, with a total of each pair's results.
 
-    The results are those of the call with the most different answers. Mistakes that this call does
-    not show, and pairs that it does not distinguish from their first mistake, are left out.
+    The results are those of the call that has the largest number of different answers. Mistakes
+    that this call does not show, and pairs that it does not distinguish from their first mistake,
+    are left out.
     """
     places = [
         (len(table.answers[at]), -count, at, test)

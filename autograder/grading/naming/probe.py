@@ -1,7 +1,7 @@
-"""Makes the probe of a wrong answer: one frame with all requests of the question's tests.
+"""Makes the probe for a wrong answer: one frame with all requests in the question's tests.
 
-The inputs depend only on the suite. So the answers of known mistakes to the same requests are
-computed once, and no test needs to run, because only replies are compared.
+The inputs depend only on the suite, so known mistakes' answers to the same requests are computed
+once. No test needs to run, because only replies are compared.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _NOT_ASKED = "operators"
 _MOST_MEMORY = 512 << 20
 _INTERRUPTED = b'{"U": ["raised", "KeyboardInterrupt"'
 MAKING = ("restore", "build", "load_weights")
-#: the most bytes in the tensors of a reply; a tensor counts as often as it is referenced, because
+#: the most bytes in the tensors of a reply; a tensor counts once for each reference to it, because
 #: each reference is read
 _MOST_BYTES = Limits().reply_bytes
 #: the power of ten up to which incoming gradients are compared without scaling
@@ -68,7 +68,7 @@ _ORDINARY = 2
 
 
 class Probe:
-    """The probe of one question; its inputs are drawn from `seed`."""
+    """The probe for one question; its inputs are drawn from `seed`."""
 
     def __init__(self, runner: SuiteRunner, suite: Path, question: str, seed: int) -> None:
         self._runner, self._suite, self._question, self._seed = runner, suite, question, seed
@@ -89,7 +89,7 @@ class Probe:
 
     @lru_cache(maxsize=8)  # noqa: B019 - one of these lives as long as the run
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
-        """Returns a batch of all or some tests, repeated for each time with new random numbers."""
+        """Returns a batch of some tests (default: all), with new random numbers for each time."""
         asked = [
             (self._seeded(test, time), *self.requests[test])
             for time in times
@@ -120,7 +120,7 @@ class Probe:
     ) -> Replies:
         """Runs a module in this process; returns its replies to a test's first `count` requests.
 
-        Without `count`, all requests are made. Each `time` has different random numbers.
+        Without `count`, all requests are made. Random numbers differ for each `time`.
         """
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):
@@ -152,7 +152,7 @@ class Probe:
     def answered_by_names(
         self, replies: Replies, tests: Sequence[str], count: int | None = None
     ) -> list[list[AnswerRecord]]:
-        """Returns the records of each answer in a batch of `batch_of_names`."""
+        """Returns the records of each answer in a batch from `batch_of_names`."""
         found: list[AnswerRecord] = []
         for test in itertools.cycle(tests):
             if not replies:
@@ -318,7 +318,7 @@ def _event(request: Request, reply: RawReply) -> Event:
 
 
 def _compared_parts(request: Request, value: Any) -> Any:
-    """Returns the parts of a value to compare; raises `AnswerProtocol` if it has a wrong form."""
+    """Returns the parts of a value to compare; raises `AnswerProtocol` if its form is wrong."""
     operation, asked = request[0], request[2:3]
     if operation in ("call", "forward"):
         (args,) = asked
@@ -340,19 +340,19 @@ def _compared_parts(request: Request, value: Any) -> Any:
 
 
 def _size(cotangent: Any) -> float:
-    """Returns the power of ten of an incoming gradient, or 1 if it is near 1."""
+    """Returns the power of ten nearest to an incoming gradient's size, or 1 if that is near 1."""
     largest = max((float(t.abs().max()) for t in tensors_in(cotangent) if t.numel()), default=1.0)
     power = round(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
     return 10.0**power if abs(power) > _ORDINARY else 1.0
 
 
 def _for_ones(gradients: Any, size: float) -> Any:
-    """Returns the gradients scaled to incoming gradients of size 1, to compare them."""
+    """Returns the gradients scaled to incoming gradients of size 1, for comparison."""
     return _each(gradients, lambda g: g / size if size != 1 and g.is_floating_point() else g)
 
 
 def _without_zeros(gradients: Any) -> Any:
-    """Returns the gradients with None for pure rounding errors; suites accept either."""
+    """Returns the gradients with None instead of pure rounding errors; suites accept either."""
     return _each(gradients, lambda g: None if g.device.type != "meta" and is_rounding(g) else g)
 
 
@@ -365,12 +365,12 @@ def _each(gradients: Any, of: Callable[[torch.Tensor], torch.Tensor | None]) -> 
 
 
 def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Returns weights sorted by name, because the order of building layers does not matter."""
+    """Returns weights sorted by name, because layers may be built in any order."""
     return sorted(weights.items(), key=lambda named: named[0])
 
 
 def _is_finite(value: Any) -> bool:
-    """Returns whether all numbers of a result are finite; otherwise gradients depend on details."""
+    """Returns whether all numbers in a result are finite; otherwise gradients depend on details."""
     return all(
         tensor.device.type == "meta" or bool(tensor.isfinite().all())
         for tensor in tensors_in(value)

@@ -1,4 +1,4 @@
-"""Compact records of an answer's replies in one test, to store and compare with many others.
+"""Compact records of an answer's replies in one test, to be stored and compared with many others.
 
 A reply becomes an `Event` (see `probe`), and an event becomes a `Call`. A tensor is represented by
 its shape and dtype, some of its values, and two sums of all values with random weights: if
@@ -25,9 +25,10 @@ from ...suite.compare import FLOAT32, FLOAT64
 Request = tuple[Any, ...]
 
 _PLACES, SUMS = 4, 2
-#: the most numbers of one tensor; a larger tensor is compared by its shape only
+#: the most numbers in one tensor; a larger tensor is compared by its shape only
 _MOST_NUMBERS = 1 << 18
-#: the factor of bounds for gradients in float32, whose rounding is larger, as in `suite.compare`
+#: the factor by which bounds are larger for gradients in float32, which are rounded more, as in
+#: `suite.compare`
 _OF_GRADIENTS = 100.0
 
 #: recorded in place of the arguments of a call if none was changed
@@ -97,7 +98,7 @@ class Call:
         )
 
     def has_equal_numbers(self, other: Call) -> bool:
-        """Returns whether the results, whatever their dtypes, are equal up to rounding."""
+        """Returns whether the results are equal up to rounding, regardless of their dtypes."""
         return (
             self._is_of_a_kind(other)
             and all(
@@ -152,7 +153,7 @@ class AnswerRecord:
 
     @cached_property
     def signature(self) -> tuple[object, ...]:
-        """Everything except the figures, which is equal for answers with the same randomness."""
+        """Everything except the figures; it is equal for answers with the same randomness."""
         forms = tuple((call.operation, call.raised, call.form) for call in self.calls)
         return self.words, forms
 
@@ -160,8 +161,8 @@ class AnswerRecord:
         """Returns whether the answer is like these samples: of the same kind, and in their range.
 
         The answer's shares must be in or near the range of the shares in samples with the same
-        signature. If too few of many samples have that signature, the range is unknown; if few
-        samples were drawn, an equal signature is enough.
+        signature. If many samples were drawn but too few have that signature, the range is unknown,
+        and the answer is not considered similar; if few were drawn, an equal signature is enough.
         """
         alike = [sample for sample in samples if sample.signature == self.signature]
         if len(samples) < _ENOUGH:
@@ -207,7 +208,7 @@ def in_words(message: str) -> str:
 
 
 def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
-    """Returns whether each figure may have the same distribution as those of the samples."""
+    """Returns whether each figure may have the same distribution as the samples' figures."""
     return all(map(_is_near, shares, zip(*samples, strict=True)))
 
 
@@ -226,7 +227,7 @@ def _is_near(figure: float, drawn: Sequence[float]) -> bool:
 
 
 def behaviour_of(tests: Mapping[str, AnswerRecord]) -> str:
-    """Returns a digest that is equal for answers with the same behavior, except for last digits."""
+    """Returns a digest that is equal for answers that differ at most in the last digits."""
     digest = hashlib.sha256()
     for name in sorted(tests):
         digest.update(name.encode())
@@ -248,7 +249,7 @@ def _call(event: Event, with_shares: bool) -> Call:
 
 
 def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
-    """Returns the form of a value, with sizes on request; adds its numbers to `tensors`."""
+    """Returns the form of a value, with sizes on request; adds its tensors to `tensors`."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)
@@ -261,7 +262,7 @@ def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
         items = ", ".join(_form(item, tensors, with_sizes) for item in value)
         return f"{type(value).__name__}({items})"
     if isinstance(value, dict):
-        # the order of a dict does not matter; a tensor as a key is not printed in order to sort it
+        # the order of a dict does not matter; a key that is a tensor is sorted without printing it
         keys = sorted(value, key=lambda key: _form(key, [], with_sizes)[:_LONGEST_VALUE])
         return "{" + ", ".join(_item(key, value[key], tensors, with_sizes) for key in keys) + "}"
     if isinstance(value, SimpleNamespace):
@@ -283,7 +284,7 @@ def _is_plain(tensor: torch.Tensor) -> bool:
 
 
 def largest_of(tensors: Iterable[torch.Tensor]) -> float:
-    """Returns the largest absolute value of the finite numbers in all tensors."""
+    """Returns the largest absolute value among the finite numbers in all tensors."""
     plain = (np.nan_to_num(_numbers(t), posinf=0.0, neginf=0.0) for t in tensors if _is_plain(t))
     return max((float(np.abs(values).max()) for values in plain), default=0.0)
 
@@ -318,7 +319,7 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
 
 
 def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
-    """Returns all numbers of a tensor in one dimension; NumPy is three times as fast here."""
+    """Returns all of a tensor's numbers in one dimension; NumPy is three times as fast here."""
     return tensor.detach().flatten().double().numpy()
 
 

@@ -1,4 +1,4 @@
-"""The mistakes of a question as rows: the name of each, and the text for a student."""
+"""A question's mistakes as rows: the name of each, and the text for a student."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Row:
 
     @classmethod
     def of_entry(cls, variant: Variant) -> Row:
-        """Returns the row of an entry of the catalog."""
+        """Returns the row for a catalog entry."""
         code = tuple(_CODE.findall(variant.confuses))
         return cls(variant.name, hint_of(variant), code=code, words=_happens_in(variant))
 
     @classmethod
     def of_member(cls, member: Member, number: int) -> Row:
-        """Returns the row of a member of a family."""
+        """Returns the row for a member of a family."""
         return cls._of_family(member.key, member.rank, member.detail(), number, member.in_check)
 
     @classmethod
@@ -62,9 +62,10 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Returns a row that describes two mistakes, with the name of the one of lower rank.
+        """Returns a row that describes two mistakes, with the name of the one with the lower rank.
 
-        If only one of them says what is wrong, the other may be a different way to the same values.
+        If only one of them says what is wrong, the other may be a different way to get the same
+        values.
         """
         told = [row for row in (one, other) if row.key != _VAGUE or row.detail]
         if len(told) == 1:
@@ -117,20 +118,21 @@ class Row:
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
     """Returns a name and a hint for rows that all fit: entries first, then the lowest rank.
 
-    Of members with equal answers, those of the most frequent family count: the others are rarer
-    ways to the same behavior. The name or the hint is empty if the rows still disagree about it.
+    Of members with equal answers, only those of the most frequent family count, because the others
+    are rarer causes of the same behavior. The name or the hint is empty if the rows still disagree
+    on it.
     """
     rank = min((row.rank for row in members), default=0)
     rows = entries or _of_most_frequent([row for row in members if row.rank == rank])
     names, hints = {row.name for row in rows}, {row.hint for row in rows}
     details = {row.precise for row in rows if row.detail}
-    # rows with equal answers may differ in their places
+    # rows with equal answers may change different places
     hints = details if len(hints) == len(details) == 1 else hints
     return names.pop() if len(names) == 1 else "", hints.pop() if len(hints) == 1 else ""
 
 
 def _of_most_frequent(rows: Sequence[Row]) -> Sequence[Row]:
-    """Returns the rows of the most frequent family, or all of them if none is frequent."""
+    """Returns the rows of the most frequent family, or all rows if none is frequent."""
     places = [place for row in rows if (place := frequency_place(row.name)) is not None]
     return [row for row in rows if not places or frequency_place(row.name) == min(places)]
 

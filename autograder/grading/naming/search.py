@@ -1,4 +1,4 @@
-"""Finds rows of a table that explain an answer: one row, two together, or one for most calls.
+"""Finds rows of a table that explain an answer: one row, two, or one that fits most calls.
 
 The answer is compared once with each different answer that a table has for a request. Unknown cells
 are computed within a fixed budget of calls, which is the same on every machine. A mistake that is
@@ -41,7 +41,7 @@ AskMember = Callable[[int, str], AnswerRecord | None]
 
 @dataclass(frozen=True, slots=True)
 class ExplainedCalls:
-    """The number of calls that a mistake explains, leaves open, and contradicts.
+    """The numbers of calls that a mistake explains, leaves open, and contradicts.
 
     `slopes` counts the calls that are left open because the mistake may cause them: gradients that
     differ only in their numbers or can't be computed, and numbers instead of nan.
@@ -132,7 +132,7 @@ class Search:
         self._came = [call for test in tests for call in answers.answered(test).calls]
         self._right = [known[n] for known, n in zip(table.answers, table.right, strict=True)]
         is_right = [*map(Call.equals, self._came, self._right)]
-        #: the number of calls of each test that are not right
+        #: the number of calls in each test that are not right
         self._missed = {test: is_right[columns].count(False) for test, columns in tests.items()}
         wrong = [(c, r) for c, r in zip(self._came, self._right, strict=True) if c.is_wrong(r)]
         #: whether every wrong value is nan, which many mistakes cause
@@ -244,11 +244,11 @@ class Search:
         return all(own.equals(came) for own, came, _ in self._triples(row, test))
 
     def _fits(self, row: int, test: str) -> bool:
-        """Returns whether a row's answers fit, or may fit if it answers by chance."""
+        """Returns whether a row's answers fit, or may fit if they depend on chance."""
         return self._is(row, test) or self._may_be_a_sample(row, test)
 
     def _may_be_a_sample(self, row: int, test: str) -> bool:
-        """Returns whether an entry that answers by chance may have given this answer."""
+        """Returns whether an entry whose answers depend on chance may have given this answer."""
         samples = self.table.samples.get((row, test))
         if samples is None:
             return False
@@ -259,7 +259,7 @@ class Search:
         return self.answers.judged(test).is_among(samples.judged)
 
     def _fails_alike(self, row: int) -> bool:
-        """Returns whether an entry and an answer that seems right fail in the same words."""
+        """Returns whether an entry and an answer that seems right fail with the same words."""
         return all(
             self.table.words.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
@@ -280,7 +280,7 @@ class Search:
         return SearchResult(entries, [row for row in rows if not row.is_entry], note)
 
     def _hopes(self) -> dict[int, ExplainedCalls]:
-        """Returns an upper bound for the number of calls that each row explains."""
+        """Returns an upper bound on the number of calls that each row explains."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self._came), np.int64)
         for at, known in enumerate(self.table.answers):
@@ -305,8 +305,8 @@ class Search:
         """Returns the numbers of calls that a row explains, or zeros if they can't be computed.
 
         A stochastic entry must also explain most of the calls that do not depend on chance; failing
-        in the same words is not enough. The comparison stops when the remaining calls can't make up
-        for the contradicted ones.
+        with the same words is not enough. The comparison stops when the remaining calls can't make
+        up for the contradicted ones.
         """
         whole, by_chance, left = ExplainedCalls(), ExplainedCalls(), sum(self._missed.values())
 

@@ -21,7 +21,7 @@ from .table import Table
 
 #: the errors for a file that is missing or is not a table
 _NO_TABLE = (OSError, EOFError, BadZipFile, zlib.error, ValueError, KeyError, TypeError)
-#: the most tables of one question in a cache, and the days that unused ones are kept
+#: the most tables for one question in a cache, and the number of days that unused ones are kept
 _KEPT, _DAYS = 3, 30
 _DAY = 86400.0
 
@@ -63,7 +63,7 @@ class Store:
     def renew(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> None:
-        """Writes the table that fits into the course, even if the course has one with the same key.
+        """Writes a table that fits to the course, even if the course has one with the same key.
 
         The old table has answers to earlier inputs if the suite changed and the key did not.
         """
@@ -85,7 +85,7 @@ class Store:
 
 
 def cache_folder() -> Path:
-    """Returns the folder of the cache: `$XDG_CACHE_HOME/autograder`, by default in `~/.cache`."""
+    """Returns the cache folder: `$XDG_CACHE_HOME/autograder`, by default in `~/.cache`."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
     return home / "autograder" / "mistakes"
@@ -110,7 +110,7 @@ def _keep(path: Path, key: str, data: bytes) -> None:
 
 
 def _is_folder(folder: Path) -> bool:
-    """Returns whether files can be created in a folder, which is made if it is missing."""
+    """Returns whether files can be created in a folder; creates the folder if it is missing."""
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         return os.access(folder, os.W_OK)
@@ -119,7 +119,7 @@ def _is_folder(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone(lock: Path, folder: Path) -> Iterator[None]:
-    """Lets one process at a time work on a question, if a folder for the lock can be written.
+    """Lets one process at a time work on a question, if the lock can be written to a folder.
 
     Without a cache folder, all questions share a lock in the course's folder.
     """
@@ -135,7 +135,7 @@ def _alone(lock: Path, folder: Path) -> Iterator[None]:
 
 
 def _clear(path: Path, question: str) -> None:
-    """Removes unused tables from a cache, and all but the latest tables of this question."""
+    """Removes unused tables from a cache, and all but the latest tables for this question."""
     with contextlib.suppress(OSError):  # another process may be doing the same
         tables = {other: other.stat().st_mtime for other in path.parent.glob("*.npz")}
         mine = [other for other in tables if other.name.rpartition("-")[0] == question]

@@ -1,10 +1,10 @@
-"""The answers of known mistakes to the probe, which are computed once and kept.
+"""Known mistakes' answers to the probe, which are computed once and kept.
 
-A table has a row for each mistake and a column for each request. A request has few different
-answers, so a cell contains the number of an answer. Entries of the catalog are answers of students:
-they run in a worker, and only when the table is made. Members of families are changes of the
-solution: they run on the `screen` (the tests with the fewest requests), and on the other tests only
-if all answers to the screen are right. `search` computes the remaining cells, within its budget.
+A table has a row for each mistake and a column for each request. A request has only a few different
+answers, so a cell contains the number of an answer. Catalog entries are students' answers: they run
+in a worker, and only when the table is made. Members of families are changes to the solution: they
+run on the `screen` (the tests with the fewest requests), and on the other tests only if all answers
+to the screen are right. `search` computes the remaining cells, within its budget.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from .record import AnswerRecord, Call, Request
 from .rows import Row
 
-#: the most requests of the screen, which has at least one test
+#: the most requests in the screen, which has at least one test
 SCREEN = 60
-#: how often an entry with random answers is called: an answer with probability q is among n samples
-#: with probability 1 - (1 - q)^n
+#: how many times an entry with random answers is called: an answer with probability q is among n
+#: samples with probability 1 - (1 - q)^n
 SAMPLES = 6
 #: the number of members of one family that are kept if the screen can't distinguish them; more
 #: would only cost time
@@ -45,7 +45,7 @@ _OF_SUM, _FORMS = 1e-6, 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The answers of an entry to one test, each time with different random numbers.
+    """An entry's answers to one test, each time with different random numbers.
 
     `may_be_right` says, for each request, whether any sample was right.
     """
@@ -80,7 +80,7 @@ def total_of(call: Call) -> float:
 
 
 class Column:
-    """The different answers to one request, in arrays, so that a call is compared with all at once.
+    """The different answers to one request, as arrays, to compare a call with all of them at once.
 
     Answers of one kind differ only in their figures, which are the rows of a matrix.
     """
@@ -111,8 +111,8 @@ class Column:
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
         """Returns, for each answer, which of its first `count` figures equal the call's.
 
-        If the call or the answer does not have `count` figures, all of them count as equal if the
-        whole result does, and otherwise none; for an error, none does.
+        If the call or the answer does not have `count` figures, all figures count as equal if the
+        whole results are equal, and otherwise none; for an error, none do.
         """
         found = np.repeat(self.equal_to(call)[:, None], count, 1)
         own = self._kinds.get(_kind(call))
@@ -134,11 +134,11 @@ def _kind(call: Call) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of a question, and the answers of each.
+    """A question's rows, and the answers of each row.
 
     `answers` contains the different answers to each request, `cells` their numbers by row, and
-    `right` the numbers of the solution's answers. `samples` and `words` are by row and test;
-    `words` has a test's message for entries whose answers are all right.
+    `right` the numbers of the solution's answers. `samples` and `words` are indexed by row and
+    test; `words` has a test's message for entries whose answers are all right.
     """
 
     rows: tuple[Row, ...]
@@ -162,7 +162,7 @@ class Table:
         return frozenset(row for row, _ in self.words)
 
     def with_words(self, entries: Mapping[str, Row]) -> Table:
-        """Returns the table with the rows in `entries` instead of its own rows of those names."""
+        """Returns the table with the rows in `entries` instead of its rows with these names."""
         rows = (entries[row.name] if row.is_entry else row for row in self.rows)
         return replace(self, rows=tuple(rows))
 
@@ -239,7 +239,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class RowAnswers:
-    """The answers of one row of a table; `tests` contains the columns of each test."""
+    """The answers of one row in a table; `tests` contains the columns of each test."""
 
     table: Table
     tests: Mapping[str, slice]
@@ -266,7 +266,7 @@ Ask = Callable[[Sequence[str]], Mapping[str, AnswerRecord] | None]
 
 @dataclass(slots=True)
 class TableMaker:
-    """Collects the answers of rows into a table; `requests` contains those of each test."""
+    """Collects rows' answers into a table; `requests` contains the requests of each test."""
 
     requests: Mapping[str, Sequence[Request]]
     right: Mapping[str, AnswerRecord]
@@ -340,7 +340,7 @@ class TableMaker:
         )
 
     def _numbered(self, answers: Mapping[str, AnswerRecord]) -> list[int]:
-        """Returns the number of the answer to each request, or UNKNOWN for a request not made."""
+        """Returns the number of the answer to each request, or UNKNOWN if it was not made."""
         numbers: list[int] = []
         for test, requests in self.requests.items():
             calls = answers[test].calls if test in answers else [None] * len(requests)
@@ -384,7 +384,7 @@ def _rounded(values: Numbers, units: Numbers) -> Numbers:
 
 
 def _by_place(values: Numbers) -> NDArray[np.uint8]:
-    """Returns the bytes of numbers, all first bytes first, because this makes files smaller."""
+    """Returns the bytes of numbers, all the first bytes first, because this makes files smaller."""
     return np.ascontiguousarray(values.astype("<f8").view(np.uint8).reshape(-1, 8).T)
 
 

@@ -23,7 +23,7 @@ _ONLY_NAN = "every wrong result has nan, and no finite number but 0"
 _DTYPES_WRONG = "all values are right, but their dtype is not"
 #: the first wording of each sentence that was reworded; ids in results are made from it
 _FIRST_WORDS: Mapping[str, str] = SHOWN["first_words"]
-#: the most characters of an id
+#: the most characters in an id
 _LONGEST = 60
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
 #: ids for wrong parameters, as results contain them
@@ -56,7 +56,7 @@ _PLACES = ("first", "second", "third", "fourth", "fifth")
 Records = Sequence[AnswerRecord]
 #: the number of dimensions of one tensor, or of each tensor in a tuple; None if None is returned
 _Kind = int | tuple[int, ...] | None
-#: the rows of an answer that returns different values when it is called again: for an equal call,
+#: the rows for an answer that returns different values when it is called again: for an equal call,
 #: for a layer with equal weights, and for the first call of a new layer
 BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
     Row.shown(id_of(words), words, lead) for words, lead in SHOWN["again"]
@@ -64,7 +64,7 @@ BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns the first row that applies: on parameters, errors, results, chance, or calls."""
+    """Returns the first row that applies: about parameters, errors, results, chance, or calls."""
     return (
         of_parameters(known, question, answers)
         or of_causes(known, question, answers)
@@ -75,7 +75,7 @@ def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -
 
 
 def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about wrong parameters of a layer."""
+    """Returns a row about a layer's wrong parameters."""
     name, sentence = parameter_sentences(*_came_and_right(known, question, answers))
     lead = _LEADS["trained" if name == SHARED else "parameters"]
     return [_shown(name, lead, sentence)] if name else []
@@ -86,8 +86,8 @@ def of_causes(
 ) -> list[Row]:
     """Returns a row about the cause of the errors, if all known causes are the same.
 
-    If values are wrong as well, the errors may be a consequence of a different mistake; with
-    `beside`, there may be as many wrong values as errors.
+    If values are wrong as well, the errors may be a consequence of a different mistake, so an empty
+    list is returned; with `beside`, up to as many wrong values as errors are accepted.
     """
     triples = [*_triples(known, question, answers)]
     failing = sum(call.is_failing(right) for _, call, right in triples)
@@ -118,7 +118,7 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about the random zeros of dropout, if all failures are about these."""
+    """Returns a row about dropout's random zeros, if all failures are about them."""
 
     def is_right(test: str) -> bool:
         return answers.answered(test).equals(known.right(question, test))
@@ -158,7 +158,7 @@ def _of_family(key: str) -> Row:
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row with an id made of the first wording of `words`; students read `sentence`."""
+    """Returns a row with an id made from the first wording of `words`; students read `sentence`."""
     name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 
@@ -194,7 +194,7 @@ def _came_and_right(
 
 
 def parameter_sentences(answer: Records, right: Records) -> tuple[str, str]:
-    """Returns an id for the fault of a layer's parameters, and a sentence with their names.
+    """Returns an id for what is wrong with a layer's parameters, and a sentence that names them.
 
     If all layers accepted the weights, only weights that are not trained and additional parameters
     are reported. Sizes may be right by chance if two of them are equal.
@@ -340,14 +340,14 @@ def _other_dimensions(what: str, more: int) -> tuple[str, str]:
     return name, f"{what} has {_NUMBERS[abs(more)]} dimension{'s' * (abs(more) > 1)} {than}"
 
 
-# findings of the statistics of dropout
+# findings from the statistics of dropout
 
 
 def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
     """Returns the finding that all failures of an answer share, and a hint, or empty strings.
 
-    `failures` contains texts of failed tests without their numbers. Stops at the first failure that
-    fits no finding, because each failure costs a run of a test.
+    `failures` contains the texts of failed tests without their numbers. Stops at the first failure
+    that fits no finding, because finding out each failure requires running a test.
     """
     left, is_any = SHOWN["findings"], False
     for failure in failures:

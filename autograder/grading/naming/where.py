@@ -41,9 +41,9 @@ class CallFacts:
     `is_raised` means that an unexpected error was raised, and `is_accepted` that the expected
     error was not raised.
 
-    `is_telling` is False if a wrong answer may be right by luck: in calls for gradients, in calls
-    on a device without numbers, and in calls in which a size is 1 (a single key gets all the
-    weight) or a leading size equals another dimension.
+    `is_telling` is False if a wrong answer may be right by luck: in calls that ask for gradients,
+    in calls on a device without numbers, and in calls in which a size is 1 (a single key gets all
+    the weight) or a leading size equals another dimension.
     """
 
     sizes: Mapping[str, int]
@@ -179,11 +179,11 @@ def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
 
 
 def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
-    """Returns the property of the right calls in words, a sentence for a student, and a hint.
+    """Returns the property that right calls share in words, a sentence for a student, and a hint.
 
     Uses the condition that explains the most calls. Returns empty strings if several conditions
     explain the same number, because each would be a guess, or if a call that must be refused was
-    accepted, which is a different mistake. The sentence is about the calls of the tests;
+    accepted, which is a different mistake. The sentence is about the calls in the tests;
     uninformative calls may also be right.
     """
     nothing = "", "", ""

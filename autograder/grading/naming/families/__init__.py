@@ -1,4 +1,4 @@
-"""Families of mistakes: small changes of a solution's steps, each with a description."""
+"""Families of mistakes: small changes to a solution's steps, each with a description."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
 from .words import SMALL_CHANGES
 
-#: the lowest rank of changes that apply to any step, and that of small changes; changes of known
+#: the lowest rank of changes that apply to any step, and that of small changes; changes to known
 #: steps have rank 0
 _ANY_STEP, _SMALL = 1, 200
 #: small changes that parallel steps may share
@@ -31,10 +31,10 @@ _OF_ANY_STEP = {words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)}
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One change of a solution; `key` is the id of its family in `words.toml`.
+    """One change to a solution; `key` is the id of its family in `words.toml`.
 
     `detail` returns the changed step or tensor in words, or an empty string. Among members with
-    equal answers, the one with the lowest rank is reported; rank 0 is a change of a known step.
+    equal answers, the one with the lowest rank is reported; rank 0 is a change to a known step.
     `in_check` says whether the change is in a check of the arguments.
     """
 
@@ -53,7 +53,7 @@ class Member:
 
 
 def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iterator[Member]:
-    """Yields every change of a question's solution."""
+    """Yields every possible change to a question's solution."""
     text = solution.read_text(encoding="utf-8")
     for definition in ast.parse(text).body:
         if isinstance(definition, _DEFINES) and definition.name == question:
@@ -65,7 +65,7 @@ def members_of(
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
-    """Yields every change of a definition in the lines `inside`."""
+    """Yields every possible change to a definition in the lines `inside`."""
     names = DefinitionNames.of(definition)
     for nodes, parts, key, rank in _changes(definition, inside):
         others = [other for _, other in parts]
@@ -88,7 +88,7 @@ def is_plain(rank: int) -> bool:
 def may_be_in_a_pair(rank: int) -> bool:
     """Returns whether a change may be one of two mistakes: it alters a known step, or is small.
 
-    There are too many changes that apply to any step to combine them.
+    The changes that apply to any step are too many to combine.
     """
     return rank == 0 or rank >= _SMALL
 
@@ -101,7 +101,7 @@ def is_left_out(member: Member) -> bool:
 def _changes(
     definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
 ) -> Iterator[tuple[list[ast.AST], Parts, str, int]]:
-    """Yields changes of one node, and of a node in all steps that differ only in names."""
+    """Yields changes to one node, and to a node in all steps that differ only in names."""
     seen: set[tuple[object, str]] = set()
     stored, last = _first_stored(definition), _last_returns(definition)
     nodes = [
@@ -133,20 +133,20 @@ def _first_stored(definition: ast.AST) -> Mapping[str, int]:
 
 
 def _last_returns(definition: ast.AST) -> frozenset[int]:
-    """Returns the ids of each function's last `return`; a separate family leaves these out."""
+    """Returns the ids of each function's last `return`; leaving it out is a separate family."""
     functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
     return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 
 
 def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int]) -> bool:
-    """Returns whether a name is replaced with a name that has no value yet at that place."""
+    """Returns whether a name is replaced with a name that has no value yet at that point."""
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
         return stored.get(other.id, 0) >= node.lineno
     return False
 
 
 def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
-    """Yields each replacement of a node, with the key and the rank of its family."""
+    """Yields each replacement for a node, with the key and the rank of its family."""
     yield from _steps(node, scope)
     if not isinstance(node, _DEFINES):
         yield from _small(node, scope, tuple(SMALL_CHANGES))

@@ -1,6 +1,6 @@
 """Describes the names in a definition in words that students know.
 
-An answer may use its own names. So descriptions use only names that the question gives (arguments,
+An answer may use its own names, so descriptions use only names that the question gives (arguments,
 and layers with parameters) and common terms, such as the scores.
 """
 
@@ -114,10 +114,10 @@ def _is_check(node: ast.AST) -> bool:
 
 
 def _class_of(node: ast.AST) -> str:
-    """Returns the last part of a called name; names of classes begin with a capital letter."""
+    """Returns the last part of a called name; class names begin with a capital letter."""
     return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 
 def is_or_are(what: str) -> str:
-    """Returns "is" or "are", whichever follows these words."""
+    """Returns "is" or "are", whichever fits after these words."""
     return "are" if what.startswith("the ") and what.endswith("s") else "is"

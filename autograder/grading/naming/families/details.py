@@ -1,4 +1,4 @@
-"""Describes the step, tensor or size of a change in words.
+"""Describes in words the step, tensor or size that a change affects.
 
 The words say that an answer behaves as if the change had been made, which is true of any code with
 that behavior.
@@ -45,7 +45,7 @@ def _takes_the_place(names: DefinitionNames, old: ast.AST, new: ast.AST | None) 
 
 
 def _unchecked(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns a sentence on the argument that is not checked."""
+    """Returns a sentence about the argument that is not checked."""
     if not isinstance(node, ast.If):
         return ""
     checked = names.arguments_in(node.test)
@@ -53,7 +53,7 @@ def _unchecked(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> 
 
 
 def _number(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns a sentence on a keyword argument that is True instead of False, or the opposite."""
+    """Returns a sentence about a keyword argument that is True instead of False, or vice versa."""
     keyword = names.around.get(node)
     value = other.value if isinstance(other, ast.Constant) else None
     if not isinstance(keyword, ast.keyword) or not isinstance(value, bool):
@@ -83,7 +83,7 @@ def _left_out(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
 
 
 def _argument(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns a sentence on the argument that is left out of a call."""
+    """Returns a sentence about the argument that is left out of a call."""
     if not isinstance(node, ast.Call) or not isinstance(other, ast.Call):
         return ""
     missing = [keyword for keyword in node.keywords if keyword not in other.keywords]
@@ -106,7 +106,7 @@ def _swapped(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> st
 
 
 def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns a sentence on the value that is returned or added to the result."""
+    """Returns a sentence about the value that is returned or added to the result."""
     if not isinstance(node, ast.Return) or not isinstance(other, ast.Return):
         return ""
     value = other.value
@@ -124,7 +124,7 @@ def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
 
 
 def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns a sentence on the size whose root is the divisor."""
+    """Returns a sentence about the size whose root is the divisor."""
     power = other.right if isinstance(other, ast.BinOp) else None
     size = power.left if isinstance(power, ast.BinOp) else None
     what = names.size(size)
@@ -132,7 +132,7 @@ def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _wrapped(names: DefinitionNames, words: str, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns the words and the place of the change; empty if the place can't be described."""
+    """Returns the words and where the change is; empty if that can't be described."""
     node = other.body[0] if isinstance(other, ast.FunctionDef) else node  # it changes an argument
     if isinstance(node, ast.Return):
         return f"{words} (in the result)"
@@ -141,7 +141,7 @@ def _wrapped(names: DefinitionNames, words: str, node: ast.AST, other: ast.AST |
 
 
 def _of_bias(key: str, names: Sequence[str]) -> str:
-    """Returns a sentence on the layers that lack a bias, or have one that is not required."""
+    """Returns a sentence about the layers that lack a bias, or have one that is not required."""
     if not all(names):
         return ""
     *first, last = (f"`{name}`" for name in names)

@@ -1,4 +1,4 @@
-"""Small changes of expressions: operators, conditions, numbers, names, slices."""
+"""Small changes to expressions: operators, conditions, numbers, names, slices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def arithmetic(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _others(table: str, operation: ast.AST) -> list[Any]:
-    """Returns the operations that may replace one, as listed in a table."""
+    """Returns the operations that may replace the given one, as listed in a table."""
     return [getattr(ast, name)() for name in STEPS[table].get(type(operation).__name__, ())]
 
 
@@ -97,13 +97,13 @@ def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields each other argument and variable as a replacement of a name."""
+    """Yields each other argument and variable as a replacement for a name."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in scope.names:
         yield from (ast.Name(other, node.ctx) for other in scope.names if other != node.id)
 
 
 def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields every other attribute of `self` as a replacement of an attribute."""
+    """Yields every other attribute of `self` as a replacement for an attribute."""
     if isinstance(node, ast.Attribute) and node.attr in scope.attributes:
         others = scope.attributes if ast.unparse(node.value) == "self" else ()
         yield from (ast.Attribute(node.value, o, node.ctx) for o in others if o != node.attr)

@@ -1,4 +1,4 @@
-"""The table of operators: small changes to the nodes of a syntax tree that may be mistakes."""
+"""The table of operators: small changes to syntax tree nodes that may be mistakes."""
 
 from __future__ import annotations
 

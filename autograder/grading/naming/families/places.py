@@ -111,7 +111,7 @@ def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """New nodes at some places of a definition, which is executed in a namespace."""
+    """New nodes at some places in a definition, which is executed in a namespace."""
 
     definition: ast.FunctionDef | ast.ClassDef
     parts: Parts

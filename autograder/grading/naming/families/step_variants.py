@@ -13,7 +13,7 @@ from .step_tables import ADDED, CHECK, LAYERS, OF_TURNED
 from .words import STEPS, Rows
 
 _WRAPPED, _OPERATIONS = STEPS["wrapped"], STEPS["of_operations"]
-#: the most names of a function that are compared in a check
+#: the most names in a function that are compared in a check
 _MOST_COMPARED = 4
 #: prefixes of a called name that make it a function, not a method
 _MODULES = ("self", "torch", "torch.nn", "torch.nn.functional")
@@ -69,7 +69,7 @@ def _with_changed_arguments(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Replaces names of attributes."""
+    """Renames attributes."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -80,7 +80,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _of_value(value: ast.expr) -> Iterator[Text]:
-    """Yields changes of an assigned or returned value; none for tuples and constants."""
+    """Yields changes to an assigned or returned value; none for tuples and constants."""
     if not isinstance(value, ast.Tuple | ast.Constant):
         yield from _filled(_WRAPPED, e=ast.unparse(value))
 
@@ -103,7 +103,7 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
 
 
 def _later_first(scope: Scope) -> tuple[str, ...]:
-    """Returns the first two names, then the others in reverse: later ones are likelier."""
+    """Returns the first two names, then the others in reverse order: later ones are likelier."""
     return (*scope.names[:2], *scope.names[:1:-1])
 
 
@@ -119,7 +119,7 @@ def _of_tuple(items: list[str]) -> Iterator[Text]:
 
 
 def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
-    """Yields changes of a call, an operation, an attribute or a subscript."""
+    """Yields changes to a call, an operation, an attribute or a subscript."""
     if isinstance(node, ast.Call):
         yield from _of_call(node, {"self": "self"} if scope.attributes else {})
     if isinstance(node, ast.BinOp):
@@ -145,7 +145,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
 
 
 def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
-    """Yields changes of an operation with two sides, without double transposes."""
+    """Yields changes to an operation with two sides, without double transposes."""
     turned = [f"({side}).mT" for side in sides.values() if _TURNED.search(side)]
     for text, words in _filled(rows, **sides):
         if not any(side in text for side in turned):
@@ -155,7 +155,7 @@ def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
-    """Yields other calls, and other values of keywords; `names` is empty outside of classes."""
+    """Yields other calls, and other values for keywords; `names` is empty outside classes."""
     given, named = [*map(ast.unparse, node.args)], {k.arg or "": k.value for k in node.keywords}
     if any(isinstance(arg, ast.Starred) for arg in node.args) or "" in named:
         return
@@ -188,7 +188,7 @@ def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
-    """Yields other divisors, such as a root of another number, or a rounded root."""
+    """Yields other divisors, such as the root of a different number, or a rounded root."""
     if "** 0.5" not in right and "sqrt" not in right:
         yield from _filled(STEPS["of_divisors"], l=left, r=right)
         return

@@ -1,6 +1,6 @@
-"""Descriptions and hints of mistake families, by their ids, from `words.toml`.
+"""Descriptions and hints for mistake families, by their ids, from `words.toml`.
 
-The changes of each step, with their families, are in `steps.toml`; the words for parts of a
+The changes to each step, with their families, are in `steps.toml`; the words for parts of a
 solution are in `details.toml`.
 """
 
@@ -28,7 +28,7 @@ _WORDS, STEPS = _read("words.toml"), _read("steps.toml")
 DETAILS: Mapping[str, Mapping[str, str]] = _read("details.toml")
 #: the hint for families that have no hint of their own, and for two mistakes at once
 LEAD: str = _WORDS["lead"]
-#: the ids of the families to which students' mistakes belong most often, each with its place
+#: the ids of the families to which students' mistakes belong most often, each with its position
 _FREQUENT: Mapping[str, int] = {name: at for at, name in enumerate(_WORDS["frequent"])}
 #: small changes, each with its family
 SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
@@ -52,7 +52,7 @@ def id_of(words: str) -> str:
 
 
 def frequency_place(name: str) -> int | None:
-    """Returns the place of a family among the most frequent ones, by its id; None if it is rare."""
+    """Returns a family's position among the most frequent ones, by its id; None if it is rare."""
     return _FREQUENT.get(name)
 
 
