@@ -1,1 +1,1 @@
-"""Proves a course's content by grading every case with a known verdict."""
+"""Checks a course's content by grading every case whose verdict is known."""

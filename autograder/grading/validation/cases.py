@@ -84,7 +84,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
 
 
 def notebook_of(text: str) -> str:
-    """Returns a notebook with one cell per statement of a module, and a last cell of magic."""
+    """Returns a notebook with one cell per statement in a module, and a last cell with a magic."""
     nodes = ast.parse(text).body
     lines = text.splitlines()
     starts = [first_line_of(node) for node in nodes] + [len(lines) + 1]
@@ -102,7 +102,7 @@ def notebook_of(text: str) -> str:
 def write_submissions(
     folder: Path, cases: Sequence[Case], assignments: Sequence[Assignment]
 ) -> Iterator[tuple[Submission, Assignment]]:
-    """Writes each case like a student's submission; the student's name is the case's number."""
+    """Writes each case as a student's submission; the student's name is the case's number."""
     by_name = {assignment.name: assignment for assignment in assignments}
     for number, case in enumerate(cases):
         place = folder / str(number) / case.exercise.assignment
@@ -138,7 +138,7 @@ def _answers(part: str) -> Iterator[tuple[str, str]]:
 
 
 def _answered_by(exercise: Exercise, question: str, answer: str) -> str:
-    """Returns the solution with a different answer to one question, and future imports first."""
+    """Returns the solution with a different answer to one question; future imports stay first."""
     solution = ast.parse(exercise.solution.read_text(encoding="utf-8"))
     solution.body = [node for node in solution.body if getattr(node, "name", "") != question]
     text = ast.unparse(solution) + "\n\n\n" + answer

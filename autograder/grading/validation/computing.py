@@ -1,9 +1,9 @@
 """Finds anything that code does besides computing, because answers in a course must only compute.
 
 Anything that is not listed is refused: a name of Python or of a library, an attribute of a value,
-or a change to a library. So no list of functions that open files is needed.
+or a change to a library. Therefore no list of functions that open files is needed.
 
-Only names are checked. So the lists contain nothing that looks up an attribute by a string, such as
+Only names are checked, so the lists contain nothing that looks up an attribute by a string, such as
 `functools.wraps`, positional patterns, and classes that are created by a call.
 """
 
@@ -29,12 +29,12 @@ _BUILTINS, _METHODS, _ATTRIBUTES, _SETTABLE = (
 )
 #: the allowed names of each module that may be imported; a module itself may not be used as a value
 _MODULES = {name: frozenset(names.split()) for name, names in _LISTS["modules"].items()}
-#: methods of tensors that give access to memory, or call other code later
+#: tensor methods that give access to memory, or call other code later
 _NOT_OF_TENSORS = frozenset({"data_ptr", "module_load", "share_memory_"}) | {
     *("register_hook", "register_post_accumulate_grad_hook"),
     *("storage", "storage_offset", "storage_type", "untyped_storage"),
 }
-#: containers, texts and numbers, whose methods all only compute
+#: containers, texts and numbers, whose methods only compute
 _PLAIN = (str, list, dict, tuple, set, int, float, complex, range, slice)
 
 
@@ -193,7 +193,7 @@ def _is_listed(path: str) -> bool:
 
 @cache
 def _functions_of_tensors() -> frozenset[int]:
-    """Returns the ids of the functions that torch itself lists as functions of tensors."""
+    """Returns the ids of the functions that torch itself lists as tensor functions."""
     return frozenset(id(f) for listed in get_overridable_functions().values() for f in listed)
 
 

@@ -1,4 +1,4 @@
-"""Turns a real answer into an entry of the catalog of known mistakes."""
+"""Turns a real answer into an entry in the catalog of known mistakes."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Entry:
 def with_entry(catalogue: str, entry: Entry) -> str:
     """Returns the text of a catalog with an entry added at its end.
 
-    Imports of the answer are added to the catalog's imports, and the answer's helpers are renamed.
-    Raises `UserError` if an import would replace a name that other entries use.
+    The answer's imports are added to the catalog's imports, and its helpers are renamed. Raises
+    `UserError` if an import would replace a name that other entries use.
     """
     catalogue = catalogue or _HEAD
     body = ast.parse(entry.code).body
@@ -110,7 +110,7 @@ def _require_no_other_meaning(body: Sequence[ast.stmt], imports: Sequence[str]) 
 
 
 def _origins(node: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yields the names that a statement binds at the top of a file, with their meanings."""
+    """Yields the names that a statement binds at a file's top level, with their meanings."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             top = alias.name.partition(".")[0]
@@ -123,7 +123,7 @@ def _origins(node: ast.stmt) -> Iterator[tuple[str, str]]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Renames the definitions at the top of the answer's file."""
+    """Renames the top-level definitions in the answer's file."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -144,7 +144,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _quoted(text: str) -> str:
-    """Returns a text as Python code, in short lines."""
+    """Returns a text as Python string literals, one per line, in short lines."""
     escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     parts = textwrap.wrap(escaped, _WIDTH, break_long_words=False) or [""]
     spaced = [f"{part} " for part in parts[:-1]] + parts[-1:]

@@ -1,4 +1,4 @@
-"""Proves that the rules of questions are stated in their files and checked by their suites.
+"""Checks that questions' rules are stated in their files and enforced by their suites.
 
 A rule forbids a call or promises an error. Each suite is run with an answer that breaks one rule
 and is otherwise right, and must refuse it.
@@ -21,7 +21,7 @@ from ...suite.implementation import Outcome, WatchedCall
 from ..judging.suites import SuiteRunner, collect_suites
 
 T = TypeVar("T")
-#: the seed of the suites' inputs in these proofs
+#: the seed for the suites' inputs in these checks
 _SEED = 1
 
 

@@ -1,4 +1,4 @@
-"""Proves the suites by grading solutions, stubs, alternatives, mistakes and combinations.
+"""Checks the suites by grading solutions, stubs, alternatives, mistakes and combinations.
 
 Each is submitted as a module and as a notebook, and judged like a student's work.
 """
@@ -24,7 +24,7 @@ from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
 from .rule_proofs import rule_problems
 
-#: the seed of the inputs of all cases; a class has one per attempt, and `make soak` draws many
+#: the seed for all cases' inputs; a class has one per attempt, and `make soak` draws many
 SEED = 1
 
 
@@ -55,7 +55,7 @@ class QuestionProof:
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """The numbers of each question, and every problem found.
+    """The numbers for each question, and every problem found.
 
     For each question, `traits` says which tests show each trait, and `rules` says which tests check
     each general rule; see `suite.traits`.
@@ -95,9 +95,9 @@ def validate(
 
     Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Their `wanted` cases are graded, all
     with the inputs of one `seed`, so that the answers of known mistakes are computed once. `starts`
-    is called with the number of cases, `judged` after each, `on_question` with each question's
+    is called with the number of cases, `judged` after each case, `on_question` with each question's
     result; `start_sandbox` provides the fork server. The answers of known mistakes are kept with
-    the course, for everybody who grades with it. Raises `IsolationUnavailable` if no tier works,
+    the course, for everyone who grades with it. Raises `IsolationUnavailable` if no tier works,
     `UserError` for a name that the course does not have, and `ContentError` for content that can't
     be judged.
     """
@@ -256,7 +256,7 @@ def _is_named(item: JudgedCase) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Misconceptions of one question with equal answers to every call of its suite."""
+    """Misconceptions about one question that give equal answers to every call in its suite."""
 
     place: str
     names: tuple[str, ...]
