@@ -1,1 +1,1 @@
-"""Grades submissions in parallel processes that share one fork server."""
+"""Grades submissions in parallel processes that share fork servers."""

@@ -58,7 +58,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The assignments of a run that one engine grades, by name, and the digests of their suites."""
+    """The assignments that one engine grades in a run, by name, and the digests of their suites."""
 
     engine: Engine
     assignments: Mapping[str, Assignment]
@@ -66,7 +66,7 @@ class Scope:
 
     @classmethod
     def of(cls, engine: Engine, assignments: Iterable[Assignment]) -> Scope:
-        """Creates the scope of these assignments, and computes the digests of their suites."""
+        """Creates a scope for these assignments, and computes the digests of their suites."""
         by_name = {assignment.name: assignment for assignment in assignments}
         digests = {name: engine.suite_digest(one) for name, one in by_name.items()}
         return cls(engine, by_name, digests)
@@ -79,7 +79,7 @@ class Scope:
             return ""
 
     def failed(self, submission: Submission, tier: Tier, error: str) -> SubmissionResult:
-        """Returns the result of a submission that could not be graded; `--resume` tries again."""
+        """Returns the result for a submission that could not be graded; `--resume` tries again."""
         return SubmissionResult(
             student=submission.student,
             assignment=submission.assignment,
@@ -98,7 +98,7 @@ class Scope:
 
 
 class Backend(Protocol):
-    """The place where submissions are graded: processes of this machine, or a cluster."""
+    """The place where submissions are graded: processes on this machine, or a cluster."""
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
-        """Grades all submissions of a source; returns CPU seconds of this machine by stage."""
+        """Grades all submissions from a source; returns this machine's CPU seconds by stage."""

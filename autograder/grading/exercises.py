@@ -37,7 +37,7 @@ _TOO_LONG = (
 
 #: the number of submitted texts whose results are kept
 _MAX_TEXTS = 1000
-#: a batch of the course's own code may be as large as the largest results of this many tests
+#: the limit on reply bytes is multiplied by this number for the course's own code
 _MOST_TESTS = 4
 #: the beginning of a reply if the answer reads a name whose statement has failed
 _UNLOADED = b'{"U": ["unloaded", '
@@ -58,7 +58,7 @@ class ExerciseGrader:
         self._given: dict[Path, tuple[str, ...]] = {}
 
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
-        """Makes the plans of exercises, which processes that are forked later will share."""
+        """Makes the exercises' plans, which processes that are forked later will share."""
         for exercise in exercises:
             self._fork_server.hold(self._plans.of(exercise.hidden_suite, seed).batch)
 
@@ -70,7 +70,7 @@ class ExerciseGrader:
         seed: int,
         watch: Watch,
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
-        """Returns the result of each question, and notes for the student; updates `watch`.
+        """Returns the result for each question, and notes for the student; updates `watch`.
 
         If two workers gave the same replies for a text, the results are kept, and the text is not
         executed again.
@@ -105,10 +105,10 @@ class ExerciseGrader:
     def _again(
         self, task: _Task, result: QuestionResult, names: Sequence[str]
     ) -> QuestionResult | None:
-        """Judges a question again with right answers instead of those in `names`.
+        """Judges a question again with the solution's versions of the functions in `names`.
 
-        Returns None if the score is not higher. The right answers are computed in a worker that has
-        the solution and no student's text.
+        Returns None if the score is not higher. The solution runs in a separate worker, which has
+        no student's text.
         """
         text = task.exercise.solution.read_text(encoding="utf-8")
         solution = replace(task, answers=replace(task.answers, text=text, broken={}))
@@ -150,8 +150,8 @@ class ExerciseGrader:
         """Adds the names of mistakes to the results.
 
         The calls are made in the worker that was judged, because starting another worker costs as
-        much as the calls. A new worker is started if the old one has ended or still has a thread of
-        an answer, or if the answer may keep random numbers of earlier calls.
+        much as the calls. A new worker is started if the old one has ended or still runs a thread
+        that an answer started, or if the answer may keep random numbers from earlier calls.
         """
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         named = []
@@ -189,7 +189,7 @@ class ExerciseGrader:
 
 @dataclass(frozen=True, slots=True)
 class _JudgedText:
-    """The results and notes of one text; `replies` contains hashes of its workers' replies.
+    """The results and notes for one text; `replies` contains hashes of its workers' replies.
 
     The results are certain if two workers gave equal replies; the replies of a single worker may be
     due to chance.
@@ -257,13 +257,13 @@ def _probed(
 def ask_text(
     fork_server: ForkServer, assignment: Assignment, exercise: Exercise, text: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Runs a module of the course in a worker, and returns its replies to a batch.
+    """Runs a module from the course in a worker, and returns its replies to a batch.
 
     Returns None if the worker ends.
     """
     answers = SubmittedExercise(exercise.name, ExerciseStatus.GRADED, f"{exercise.name}.py", text)
     given = parts_given(exercise.solution.read_text(encoding="utf-8"))
-    # a batch contains the calls of all tests, whose results may together be larger than a student's
+    # a batch contains all tests' calls, whose results together may exceed the limit for students
     limits = replace(assignment.limits, reply_bytes=_MOST_TESTS * assignment.limits.reply_bytes)
     worker = RemoteImplementation(
         lambda: fork_server.open(limits, len(exercise.questions)), answers, limits, 0, given=given

@@ -1,4 +1,4 @@
-"""One job of a run: a fork of the loaded grader that grades one submission after another."""
+"""One job in a run: a fork of the loaded grader that grades one submission after another."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _COMPUTES = 0.5
 
 @dataclass(slots=True)
 class JobTimeout:
-    """The time limits of one job's process, which reports its current place to `watch`.
+    """The time limits for one job's process, which reports its current place to `watch`.
 
     The kernel ends a job that computes endlessly. A job that sleeps, waits or is suspended uses no
-    CPU time, so it is abandoned after one question's time without progress. A job that makes a
-    table of known mistakes, or waits for a job that does, gets more time. Time in which the grader
-    itself did not run does not count.
+    CPU time, so it is abandoned if it makes no progress for `quiet_seconds`. A job that makes a
+    table of known mistakes, or waits for a job that does, gets more time. Time during which the
+    grader itself did not run does not count.
     """
 
     watch: Watch
@@ -82,14 +82,17 @@ class JobTimeout:
         return False
 
     def _forgive(self, seconds: float) -> None:
-        """Extends the limits by the seconds in which the grader did not run."""
+        """Extends the limits by the seconds during which the grader did not run."""
         self._end += seconds
         if self._table_end is not None:
             self._table_end += seconds
         self._note()
 
     def _is_in_time_for_a_table(self, now: float) -> bool:
-        """Returns whether the job makes a table and has time left; extends the other limit."""
+        """Returns whether the job is making a table and has time left for it.
+
+        While it makes one, the submission's limit is extended.
+        """
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
             return False
@@ -104,13 +107,13 @@ class JobTimeout:
 
 
 def whole_seconds(assignment: Assignment) -> float:
-    """Returns a submission's time limit in seconds: twice its questions' limits and a minute."""
+    """Returns a submission's time limit in seconds: twice its questions' limits plus a minute."""
     questions = sum(len(exercise.questions) for exercise in assignment.exercises)
     return 2 * questions * assignment.limits.wall_seconds + _MORE_SECONDS
 
 
 def quiet_seconds(assignment: Assignment) -> float:
-    """Returns how many seconds a job may use for one question without showing progress."""
+    """Returns how many seconds a job may spend on one question without showing progress."""
     return 2 * assignment.limits.wall_seconds + _MORE_SECONDS
 
 
@@ -126,7 +129,7 @@ class Grader(Protocol):
         """The fork server that provides workers."""
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Prepares the grading of these assignments, for all jobs that are forked later."""
+        """Prepares for grading these assignments, in all jobs that are forked later."""
 
     def grade(
         self,
@@ -179,7 +182,7 @@ class Job:
     def start(cls, grader: Grader, prepared: frozenset[str], others: Sequence[Job]) -> Job:
         """Forks a job; the new process closes its copies of the other jobs' pipes.
 
-        It uses the fork server that the fewest of them use.
+        It uses the fork server that the fewest other jobs use.
         """
         near, far = _fork.Pipe()
         watch = Watch()

@@ -29,7 +29,7 @@ JOBS_EACH = 8
 #: a submission is given up after this many fork servers were lost while it was graded
 _LOSSES = 5
 
-#: creates the result of a submission that could not be graded, from the reason
+#: creates the result for a submission that could not be graded, given the reason
 Failed = Callable[[Submission, str], SubmissionResult]
 
 
@@ -88,7 +88,7 @@ class Jobs:
 
 @contextlib.contextmanager
 def for_jobs(first: ForkServer, jobs: int) -> Iterator[ForkServer]:
-    """Adds as many fork servers to the first one as this number of jobs needs."""
+    """Adds fork servers to the first one until there are enough for this number of jobs."""
     count = math.ceil(jobs / JOBS_EACH)
     if count <= 1:
         yield first
@@ -125,10 +125,11 @@ class _Queue:
 
 @dataclass(slots=True)
 class ClassGrader:
-    """Runs up to `jobs` processes over submissions and passes on each result when it is ready.
+    """Grades submissions in up to `jobs` processes, and passes on each result when it is ready.
 
-    `prepared` contains the assignments for which the grader is prepared; for others, it is prepared
-    when their first submission arrives, and processes that were forked before are replaced.
+    `prepared` contains the names of the assignments for which the grader is prepared. It is
+    prepared for any other assignment when the first submission for it arrives, and processes that
+    were forked before then are replaced.
     """
 
     grader: Grader
@@ -229,7 +230,7 @@ class ClassGrader:
             self._again(task, waiting, reason)
 
     def _restart(self, waiting: _Queue, reason: str) -> None:
-        """Replaces all fork servers after one was lost, and all jobs, which refer to them."""
+        """Replaces all fork servers, and all jobs that use them, after one server was lost."""
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)
         for job in self._running:

@@ -26,7 +26,7 @@ ALONE = "graded again alone: "
 
 @dataclass(frozen=True, slots=True)
 class OneQuestionGrader:
-    """Grades one question alone, using another grader for its exercise.
+    """Grades only one question, using another grader for its exercise.
 
     `before` contains the last results. A submission that has no result, or has changed since its
     last one, is graded as a whole.

@@ -1,4 +1,4 @@
-"""The loop of a grading run, which turns submissions into lines of the results file."""
+"""The loop of a grading run, which turns submissions into lines in the results file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Ledger:
 
     @classmethod
     def of(cls, file: ResultsFile | None, tell: OnResult) -> Ledger:
-        """Creates a ledger from the lines of the file."""
+        """Creates a ledger from the lines in the file."""
         return cls(file, tell, file.history() if file else History())
 
     def is_graded(self, scope: Scope, task: Task) -> bool:
@@ -69,9 +69,9 @@ class Ledger:
 class RunReport:
     """The outcome of a grading run; `truncated` is the file to which an incomplete line was moved.
 
-    `found` contains the submissions of assignments that could be graded; `stopped` maps the other
+    `found` contains the submissions for assignments that could be graded; `stopped` maps the other
     assignments to the reason. `tier` is None if nothing was graded. `costs` contains CPU seconds by
-    stage; they are empty if nothing was graded on this machine.
+    stage; it is empty if nothing was graded on this machine.
     """
 
     found: FoundSubmissions
@@ -108,7 +108,7 @@ def grade_class(
     backend: Backend | None = None,
     found: FoundSubmissions | None = None,
 ) -> RunReport:
-    """Grades every submission below a folder and appends one line each to the results file.
+    """Grades every submission below a folder and appends a line for each to the results file.
 
     `backend` grades the submissions (default: processes on this machine); `found` contains the
     submissions, if the caller has already listed them. An assignment with wrong content is left
@@ -146,7 +146,7 @@ def grade_class(
 
 
 def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[Submission]:
-    """Returns the submissions of one shard; `shard` is (index from 1, count)."""
+    """Returns the submissions in one shard; `shard` is (index from 1, count)."""
     return [submission for submission in submissions if _is_in_shard(submission, shard)]
 
 

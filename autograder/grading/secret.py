@@ -70,7 +70,7 @@ _MOST_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """The seeds of a class's inputs: the same on every machine that has the secret.
+    """The seeds for a class's inputs, which are the same on every machine that has the secret.
 
     `asked` maps the name of an assignment to the digest of its questions. `fixed`, if given, is the
     seed of every attempt. All first attempts of a class get the same inputs, so equal mistakes get
@@ -82,7 +82,7 @@ class Seeds:
     fixed: int | None = None
 
     def of(self, assignment: str, attempt: int) -> int:
-        """Returns the seed of an attempt, counted from 1."""
+        """Returns the seed for an attempt; attempts are counted from 1."""
         if self.fixed is not None:
             return self.fixed
         text = f"{self.asked[assignment]}/{attempt}".encode()
@@ -90,7 +90,7 @@ class Seeds:
 
 
 def class_secret(path: Path) -> bytes:
-    """Returns the secret in a file, or creates one; raises `UserError` if it is unusable."""
+    """Returns the secret in a file, or creates one; raises `UserError` if the file is unusable."""
     try:
         if not path.exists():
             _make(path)
@@ -121,8 +121,8 @@ def named_secret(path: Path | str, results: Path | None = None) -> Path:
     """Returns the path that a user gave for a secret; raises `UserError` if it looks wrong.
 
     At a misspelled path, a new secret would be created, and all students would get different
-    numbers. So the folder must exist. The secret must exist as well if the results file already has
-    lines.
+    numbers. Therefore the folder must exist, and if the results file already has lines, the secret
+    must exist as well.
     """
     place = Path(path)
     if not place.parent.is_dir():
@@ -141,7 +141,7 @@ def _has_lines(results: Path) -> bool:
 
 
 def _make(path: Path) -> None:
-    """Writes a new secret in one step, because other shards may do so at the same moment."""
+    """Writes a new secret in one step, because other shards may do so at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")  # with mode 600
     try:

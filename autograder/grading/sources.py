@@ -58,8 +58,8 @@ def wanted_question(assignments: Sequence[Assignment], name: str) -> QuestionSel
 class RunOptions:
     """The options of a grading run. `shard` is (index from 1, count).
 
-    `secret` is the file with the class's secret; by default it is next to the results. If
-    `question` is given, only this question is graded again.
+    `secret` is the file with the class secret; by default it is next to the results. If `question`
+    is given, only this question is graded again.
     """
 
     submitted: Path

@@ -1,4 +1,4 @@
-"""Grades submissions named on a stream, one path per line, until it ends."""
+"""Grades submissions named on a stream, one path per line, until the stream ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .sources import Task
 #: longer than any path, or any line of JSON with a path
 LONGEST_LINE = 1 << 16
 _PART, _PARTS = 1 << 16, 16
-#: characters to show of a line that is too long
+#: how many characters of a line that is too long are shown
 _SHOWN = 200
 ERROR_SCHEMA = "autograder/refused/v1"
 
@@ -78,7 +78,7 @@ Answer = Callable[[SubmissionResult | RefusedLine], None]
 def grade_lines(
     engine: Engine, descriptor: int, options: StreamOptions, ready: Ready, answer: Answer
 ) -> StreamReport:
-    """Grades the submissions named by the lines of a descriptor until it closes; see `grade -`.
+    """Grades the submissions named on a descriptor, one per line, until it closes; see `grade -`.
 
     `ready` is called when the sandbox has started and the suites are loaded.
     """
@@ -88,7 +88,7 @@ def grade_lines(
         file = stack.enter_context(ResultsFile(options.results)) if options.results else None
         desk = _LineReader(scope, options.assignment, Ledger.of(file, answer), answer)
         # Plan in advance only if there is one assignment: planning all of them takes as long as
-        # hundreds of submissions, and a caller should not wait for plans of other assignments.
+        # hundreds of submissions, and a caller should not wait for other assignments' plans.
         planned = list(scope.assignments.values()) if options.assignment else []
         source = StreamedSubmissions(descriptor, desk.task_of, planned)
         backend = Jobs(class_secret(options.secret), options.jobs, options.tier)
@@ -100,7 +100,7 @@ def grade_lines(
 
 @dataclass(slots=True)
 class _LineReader:
-    """Turns lines into submissions; if `only` is given, all are of that assignment."""
+    """Turns lines into submissions; if `only` is given, all are for that assignment."""
 
     scope: Scope
     only: str | None
@@ -135,7 +135,7 @@ class _LineReader:
 
 
 def _parsed(text: str) -> tuple[str, int | None]:
-    """Returns a line's path, and its attempt number or None; raises `UserError` for wrong JSON."""
+    """Returns a line's path, and its attempt number or None; raises `UserError` for bad JSON."""
     if not text.startswith("{"):
         return text, None
     try:

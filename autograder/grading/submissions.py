@@ -103,7 +103,7 @@ class SubmissionGrader:
         )
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Makes the plans of first attempts before jobs are forked, so that all jobs share them."""
+        """Makes the plans for first attempts before jobs are forked; all jobs share these plans."""
         for assignment in assignments:
             seed = self._seeds.of(assignment.name, 1)
             self._exercises.prepare(assignment.exercises, seed)
@@ -152,7 +152,7 @@ def _digest_of_read_files(
 
 
 def _unused(submission: Submission, exercises: Sequence[ExerciseResult]) -> tuple[str, ...]:
-    """Returns notes on uploaded files that were not used and that no exercise's note names."""
+    """Returns notes about uploaded files that were not used and that no other note names."""
     notes = [note for exercise in exercises for note in exercise.notes]
     return unused_notes(submission.folder, [exercise.exercise for exercise in exercises], notes)
 

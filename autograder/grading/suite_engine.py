@@ -27,10 +27,10 @@ _MANY_WORKERS = 30
 
 @dataclass(frozen=True, slots=True)
 class SuiteEngine:
-    """Grades the assignments of a course by their suites; see `grading.engine.Engine`.
+    """Grades the assignments of a course with their suites; see `grading.engine.Engine`.
 
     `start` may provide a fork server that already runs. `seed`, if given, is the seed of every
-    attempt; by default seeds are drawn from the class's secret.
+    attempt; by default, seeds are derived from the class secret.
     """
 
     course: Course

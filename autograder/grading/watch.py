@@ -1,9 +1,9 @@
-"""Records a job's CPU time, and its current place in a submission, to know what ended the job.
+"""Records a job's CPU time and its current place in a submission, to tell what ended the job.
 
 The work for one place (a file that is read, a question that is judged, a mistake that is named) has
-a limit of CPU time, and its time is added to its stage. A place that ends its job is left out when
-the submission is graded again: the student loses that question, but not the submission. If the job
-was naming a mistake, only the name is lost. Work for all submissions, such as a table of known
+a CPU time limit, and the time it takes is added to its stage. A place that ends its job is left out
+when the submission is graded again: the student loses that question, but not the submission. If the
+job was naming a mistake, only the name is lost. Work for all submissions, such as a table of known
 mistakes, has no limit.
 """
 
@@ -24,9 +24,9 @@ class Stage(StrEnum):
     """The stages of a grading run, in order.
 
     `START` is everything that no other stage includes, such as the start of the fork server; `ASK`
-    is the time of workers and their forks. Plans of second attempts are made when they are first
-    needed, as a part of `JUDGE`. `TABLES` is the time for the tables of known mistakes, which are
-    made once per machine.
+    is the time that workers and their forks use. Plans for judging one question again are made when
+    they are first needed, as part of `JUDGE`. `TABLES` is the time for the tables of known
+    mistakes, which are made once per machine.
     """
 
     START = "start"
@@ -52,7 +52,7 @@ def total_costs(*costs: Costs) -> Costs:
     return {stage: sum(one.get(stage, 0.0) for one in costs) for stage in stages}
 
 
-#: the most CPU seconds of the grader for one place; some tenths are usual
+#: the most CPU seconds that the grader may spend on one place; a few tenths are usual
 CPU_SECONDS = 30
 #: the most bytes of memory that a job may use in addition to those at its start
 _MEMORY = 3 << 30
@@ -64,8 +64,8 @@ _SECONDS = struct.Struct(f"<{len(OF_A_JOB)}d")
 _NOW = struct.Struct("<bd")
 _STAGE = _COUNT + _SECONDS.size
 _TEXT = _STAGE + _NOW.size
-#: how often a place may end its job before it is left out; the first time may be the machine's
-#: fault
+#: a place is left out after it has ended its job this many times; the first time may be the
+#: machine's fault
 _MOST_ENDS = 2
 
 
@@ -105,7 +105,7 @@ class Watch:
         limit_memory(_MEMORY)
 
     def enter(self, place: Position) -> None:
-        """Begins the work for a place; in a job, also restores the full limit of CPU time."""
+        """Begins the work for a place; in a job, also restores the full CPU time limit."""
         naming = "named" if place.is_naming else ""
         data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
         self._write(data + b"\0")
@@ -114,7 +114,7 @@ class Watch:
             limit_cpu(CPU_SECONDS)
 
     def enter_tables(self) -> None:
-        """Begins work for all submissions, which has no limit and a separate stage."""
+        """Begins work that serves all submissions, which has no limit and a separate stage."""
         self._write_count()
         self._book(Stage.TABLES)
         if self._is_job:
@@ -191,7 +191,7 @@ class FailureLog:
     def count(self, place: Position | None, out_of_time: bool) -> bool:
         """Counts a job's end at a place; returns whether to try again.
 
-        If the job ended because it was out of time, the place is left out at once.
+        If the job ended because it ran out of time, the place is left out at once.
         """
         if place is None or place in self.left_out:
             return False

@@ -1,4 +1,4 @@
-"""Grades a class on several machines with dask.distributed, the extra `cluster`.
+"""Grades a class on several machines with dask.distributed, which the extra `cluster` installs.
 
 Workers receive the course, the class secret and the submitted files, but no students' names. They
 return result lines.

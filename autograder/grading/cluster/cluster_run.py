@@ -38,9 +38,9 @@ _CONNECT_SECONDS = 30
 class Cluster:
     """A backend of `grading.run.grade_class` that grades on the workers of a Dask scheduler.
 
-    If a worker is lost, other workers grade its batch again. Raises `UserError` for assignments
-    without hidden suites, or if no scheduler or no worker answers, and `GraderError` if a worker
-    has a different version of the grader.
+    If a worker is lost, other workers grade its batches again. Raises `UserError` for assignments
+    without hidden suites, or if no scheduler or worker answers, and `GraderError` if a worker has a
+    different version of the grader.
     """
 
     address: str
@@ -88,7 +88,7 @@ class _Lines:
 
 @dataclass(slots=True)
 class _Run:
-    """Sends batches so that all workers are busy, but only a few batches are in memory."""
+    """Keeps all workers busy while holding only a few batches in memory."""
 
     client: Client
     plugin: GraderPlugin

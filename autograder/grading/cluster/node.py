@@ -1,4 +1,4 @@
-"""The worker's side of a cluster run: keeps one process of `autograder grade -` running."""
+"""The worker's side of a cluster run: keeps an `autograder grade -` process running."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .packing import Document, decode, unpack
 
 
 class NodeError(Exception):
-    """Raised if a worker's grader ends or does not start; the message contains its output."""
+    """Raised if a worker's grader ends or fails to start; the message contains its output."""
 
 
 class WarmGrader:
@@ -103,7 +103,7 @@ class WarmGrader:
 class GraderPlugin(WorkerPlugin):
     """Starts a worker's grader as soon as the worker is available, and ends it with the worker.
 
-    It contains only the instructor's own data: the course, and the secret of the class.
+    It contains only the instructor's own data: the course and the class secret.
     """
 
     idempotent = True
@@ -120,7 +120,7 @@ class GraderPlugin(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Unpacks the course; dask calls this on every worker, including those that join later."""
         self._lock = threading.Lock()
-        # in dask's own folder, because the next worker removes files that a killed one leaves there
+        # in dask's own folder, where the next worker removes the files of a worker that was killed
         self._folder = Path(tempfile.mkdtemp(prefix="autograder-", dir=worker.local_directory))
         with zipfile.ZipFile(BytesIO(self._course)) as archive:
             archive.extractall(self._folder / "course")
@@ -151,7 +151,7 @@ class GraderPlugin(WorkerPlugin):
 
 
 def grade_batch(name: str, data: bytes) -> bytes:
-    """Grades an encoded batch with the worker's plugin of this name; returns the result lines."""
+    """Grades an encoded batch with the worker's plugin named `name`; returns the result lines."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, GraderPlugin)
     return b"".join(plugin.grade(decode(data)))

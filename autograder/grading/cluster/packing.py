@@ -1,4 +1,4 @@
-"""Converts submissions to bytes and back, in a format whose reading executes no code."""
+"""Converts submissions to bytes and back, in a format that executes no code when it is read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ...errors import SubmissionError
 from ...records import Assignment
 from ...submission.opened import MAX_NOTEBOOK_BYTES, read_bytes
 
-#: the largest number of a folder's entries that are packed besides the exercises' files;
-#: `submission.intake` reads the same number
+#: the most entries of a folder that are packed in addition to the exercises' files;
+#: `submission.intake` reads as many
 _MOST_ENTRIES = 200
 _LOOK_INTO = 1 << 20
 #: the largest total size, in bytes, of the other files that are packed
@@ -26,7 +26,7 @@ Document = dict[str, Any]
 
 
 def pack(folder: Path, assignment: Assignment) -> Document:
-    """Returns the entries of a submission's folder, with the bytes that a grader would read."""
+    """Returns the entries in a submission's folder, with the bytes that a grader would read."""
     counting = {f"{e.name}{suffix}" for e in assignment.exercises for suffix in (".py", ".ipynb")}
     left = _MOST_OTHERS
     entries = []
