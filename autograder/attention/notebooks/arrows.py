@@ -23,11 +23,11 @@ _ASIDE = 0.16  # the distance between two heads' arrows; two words are 1 apart
 
 
 def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str = "") -> None:
-    """Draw an arrow from a query to each word that it looks at; a larger weight is a wider arrow.
+    """Draw an arrow from a query to each word that it looks at; larger weights give wider arrows.
 
     Args:
         weights: (S,), one per word, none negative; or (H, S) for H heads, each in its own color; or
-            an answer to call without arguments.
+            an answer, which is called without arguments.
         words: the S words.
         query: the index of the query's word.
         title: the text above the picture.

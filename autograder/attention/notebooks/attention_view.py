@@ -80,7 +80,7 @@ def attention_view(
     """Show tokens, colored by the weights of the query, which is the token under the pointer.
 
     Args:
-        weights: (T, T), or (H, T, T) for H heads: row t has the weights of query t for each token.
+        weights: (T, T), or (H, T, T) for H heads: row t contains query t's weights for each token.
             Or an answer, which is called without arguments; if it raises, a notice is shown.
         tokens: the T tokens: words, or single letters.
         title: the text above the view.

@@ -24,7 +24,7 @@ def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
 
     Args:
         num_heads: H, the number of query heads; at most 16 are readable.
-        num_kv_heads: G, the number of heads of keys and values.
+        num_kv_heads: G, the number of key and value heads.
         title: the text above the picture.
 
     Raises:
@@ -232,7 +232,7 @@ def lookups(words: Sequence[str], rows: Sequence[int], num_rows: int, title: str
     Args:
         words: the T words.
         rows: the row of each word.
-        num_rows: the number of rows of the table.
+        num_rows: the number of rows in the table.
         title: the text above the picture.
     """
     with styled():

@@ -75,7 +75,7 @@ class Labels:
     columns: Sequence[str] | None = None
 
     def fitting(self, values: np.ndarray) -> Labels:
-        """Return the labels that fit a result: those with one label for each row or column."""
+        """Return these labels, without those whose number does not fit a result."""
         return Labels(_fitting(self.rows, values, 0), _fitting(self.columns, values, 1))
 
 

@@ -13,7 +13,7 @@ from torch import nn
 
 
 def score_of_the_longer_word() -> float:
-    """Return the score of the query (2, -1) with the word (6, 8)."""
+    """Return the score for the query (2, -1) and the word (6, 8)."""
     return 2.0 * 6.0 - 8.0
 
 

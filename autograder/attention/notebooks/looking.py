@@ -17,7 +17,7 @@ def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) ->
     Args:
         blocks: decoder blocks, from the first to the last.
         x: (T, D), the embedded text.
-        num_heads: the number of heads of each block.
+        num_heads: the number of heads in each block.
     """
     found = []
     for block in blocks:

@@ -56,7 +56,7 @@ def weights_by_size(sizes: Sequence[int], *, scaled: bool) -> torch.Tensor:
 
     Args:
         sizes: N sizes d_k of the query and the keys, whose entries have mean 0 and variance 1.
-        scaled: whether scores are divided by the root of the size.
+        scaled: whether scores are divided by the square root of the size.
 
     Returns:
         (N, 8): a row of weights for each size. The query and the keys are the same whether `scaled`

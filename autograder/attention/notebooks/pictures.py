@@ -177,7 +177,7 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: float | None) -> str:
-    """Draw frames around the cells that differ, and return a text that counts them."""
+    """Draw frames around the cells that differ, and return a text that says how many differ."""
     if given is None:
         return ""
     differs = _differing(given, wanted, within)

@@ -32,7 +32,7 @@ def renamed(
 
 
 def as_identity(layer: nn.Module) -> nn.Module:
-    """Set each linear layer inside to the identity, without a bias, and return the whole layer.
+    """Set each linear layer inside `layer` to the identity, without a bias, and return `layer`.
 
     Each of them then returns its input, so a result can be computed by hand.
     """

@@ -141,5 +141,5 @@ def show(*texts: str) -> None:
 
 
 def is_syllable(token: str) -> bool:
-    """Return whether a token is a part of a name: " Ra" or "ka"; not " So", which may be a word."""
+    """Return whether a token is part of a name: " Ra" or "ka"; not " So", which may be a word."""
     return bool(_NAME_PART.fullmatch(token)) and token != " So"
