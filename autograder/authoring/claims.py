@@ -17,5 +17,5 @@ def without_claims(text: str) -> str:
 
 
 def claims_in(text: str) -> list[str]:
-    """Returns the expressions of the claims in a text, each on one line."""
+    """Returns the expressions of a text's claims, each on one line."""
     return [" ".join(match.group(1).split()) for match in _CLAIM.finditer(text)]

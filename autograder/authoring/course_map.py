@@ -92,7 +92,7 @@ def minutes_of(exercise: Exercise) -> int:
 
 
 def _lines_of(exercise: Exercise) -> int:
-    """Counts the lines of code between the markers of the solution."""
+    """Counts the lines of code between the solution markers."""
     inside, count = False, 0
     for line in exercise.solution.read_text(encoding="utf-8").splitlines():
         code = line.strip()

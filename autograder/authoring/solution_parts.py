@@ -174,7 +174,7 @@ def solution_lines(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _lines_of(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> range:
-    """Returns the lines of a definition, its decorators, the comments above it, and end markers."""
+    """Returns the lines of a definition, with decorators, comments above it, and end markers."""
     first = first_line_of(node) - 1
     while first > 0 and lines[first - 1].startswith("#"):
         first -= 1
