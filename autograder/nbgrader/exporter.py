@@ -35,7 +35,7 @@ from .settings import Settings
 
 
 class BehindTheWall(NotebookExporter):
-    """The name of the configuration section in version 1.0; the subclass inherits its settings."""
+    """Keeps the configuration section's name of version 1.0; the subclass inherits its settings."""
 
 
 class SandboxedExporter(BehindTheWall):
@@ -140,7 +140,7 @@ class SandboxedExporter(BehindTheWall):
         return found is not None and any(e.name == notebook for e in found.exercises)
 
     def _record(self, student: str, assignment: str) -> None:
-        """Grades and records a submission, once in each run of nbgrader."""
+        """Grades and records a submission, once per run of nbgrader."""
         if (student, assignment) in self._recorded:
             return
         if (student, assignment) not in self._graded:
@@ -155,7 +155,7 @@ class SandboxedExporter(BehindTheWall):
         self._recorded |= {(result.student, assignment) for result in chosen}
 
     def _without_notebooks(self, assignment: str) -> Iterator[SubmissionResult]:
-        """Yields results of submissions without a notebook, which nbgrader skips."""
+        """Yields results for submissions without a notebook, which nbgrader skips."""
         for (student, name), result in self._graded.items():
             folder = self._settings.submitted(student, assignment)
             is_new = name == assignment and (student, name) not in self._recorded

@@ -1,7 +1,7 @@
 """Makes students' notebooks and names safe for formgrader: no active markup, no huge output.
 
 Formgrader renders notebooks on the instructor's own Jupyter server, where a script would act with
-the instructor's rights.
+the instructor's permissions.
 """
 
 from __future__ import annotations

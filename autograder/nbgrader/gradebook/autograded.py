@@ -1,4 +1,4 @@
-"""Makes the autograded notebook of an exercise, which formgrader shows to a human grader.
+"""Makes the autograded notebook for an exercise, which formgrader shows to a human grader.
 
 A student's own notebook is used if it contains, exactly once, every cell that nbgrader keeps.
 Otherwise, and for modules, the student's answers are filled into the released notebook.

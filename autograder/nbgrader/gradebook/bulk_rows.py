@@ -23,7 +23,7 @@ _TIMES = ("timestamp", "extension")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The data of one submission for the gradebook, with (notebook, cell) as keys.
+    """One submission's data for the gradebook, with (notebook, cell) as keys.
 
     `allowance` is the extension beyond the due date; None keeps the extension in the gradebook.
     """

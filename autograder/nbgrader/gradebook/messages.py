@@ -1,4 +1,4 @@
-"""Writes texts for graders in formgrader: a comment on each answer, an output for each check."""
+"""Writes texts for graders in formgrader: a comment on each answer and an output for each check."""
 
 from __future__ import annotations
 

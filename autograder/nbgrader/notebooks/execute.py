@@ -38,7 +38,7 @@ _MISSING = "No module named "
 
 
 class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no types
-    """The name of the configuration section in version 1.0; the subclass inherits its settings."""
+    """Keeps the configuration section's name of version 1.0; the subclass inherits its settings."""
 
 
 class SandboxedExecute(ExecuteBehindWall):

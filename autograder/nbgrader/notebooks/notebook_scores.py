@@ -30,7 +30,7 @@ _VERDICTS = {
 def exercises_of(
     course: NotebookCourse, submission: Submission, outcome: Autograded
 ) -> tuple[ExerciseResult, ...]:
-    """Returns the exercises of a submission from the gradebook, after autograding."""
+    """Returns a submission's exercises from the gradebook, after autograding."""
     directories = course.directories()
     folder = Path(
         directories.format_path(
