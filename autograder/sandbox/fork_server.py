@@ -281,7 +281,7 @@ class ForkServer:
         return self._printed
 
     def _command(self, environment: WorkerEnvironment, control: int, file: int) -> list[str]:
-        """Returns the command of the fork server; writes its settings to the file."""
+        """Returns the command that starts the fork server; writes its settings to the file."""
         settings: dict[str, object] = {
             "control": control,
             "own_namespaces": LEVELS[self.tier].own_namespaces,
@@ -308,7 +308,7 @@ def _before_torch(settings: Mapping[str, object]) -> Iterator[str]:
 def _python(
     environment: WorkerEnvironment, settings: dict[str, object], launch: Launch
 ) -> list[str]:
-    """Returns the Python command of the fork server; the caller adds the settings file."""
+    """Returns the Python command for the fork server; the caller adds the settings file."""
     boot = _BOOT.format(
         library=str(environment.standard_library),
         reached=str(launch.library),

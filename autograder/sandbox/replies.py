@@ -65,7 +65,7 @@ def value_of(reply: Any) -> Any:
 
 
 def _not_implemented(kind: str, text: str, where: str) -> str:
-    """Describes a NotImplementedError of a stub, or of torch (such as for a missing `forward`)."""
+    """Describes a NotImplementedError from a stub, or from torch (as for a missing `forward`)."""
     is_stub = "raise" in where.rpartition("\n")[2]
     return "not implemented yet" if is_stub or not text else f"{kind}: {text}\n{where}".strip()
 
