@@ -279,7 +279,7 @@ def _error_message(
 
 
 def _cause(got: str, places: tuple[CodeLine, ...]) -> str:
-    """Returns a string that is equal for the same mistake with inputs of different sizes."""
+    """Returns a cause that is the same for inputs of different sizes."""
     return f"{re.sub(r'[0-9]+', '0', got)} {places[-1:]}"
 
 

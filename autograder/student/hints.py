@@ -27,7 +27,7 @@ _SHOWN = "hints_shown"
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One hint of a question; `number` counts from 1, and `of` is the number of all its hints.
+    """One hint for a question; `number` counts from 1, and `of` is the total number of its hints.
 
     `text` is empty if there are no more hints; `why` then gives the reason.
     """

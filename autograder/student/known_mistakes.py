@@ -90,7 +90,7 @@ def is_raised_by_student(error: BaseException) -> bool:
 
 
 def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
-    """Returns a key and the encrypted sentences, which only equal answers can decrypt."""
+    """Returns a key and the encrypted sentences, which only the same answers can decrypt."""
     text = _all(answers)
     place = hashlib.sha256(f"place {text}".encode()).hexdigest()[:16]
     return place, base64.b64encode(_mixed("\n".join(sentences).encode(), text)).decode()

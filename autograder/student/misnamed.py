@@ -24,7 +24,7 @@ _MOST_FILES = 200
 
 
 def start_with(question: str, source: str, others: Collection[CheckedQuestion]) -> str:
-    """Returns a note about another question that is not right yet and is called, or ""."""
+    """Returns a note about a question that an answer calls and that is not right yet, or ""."""
     reached = definitions_reached(source, question)
     wrong = [other.question for other in others if other.standing in _WRONG]
     called = [name for name in wrong if name in reached and name != question]

@@ -74,7 +74,7 @@ def check(question: object = "", rule: str = "") -> None:
 
 
 def hint(question: object, *, again: bool = False) -> None:
-    """Shows the next hint of a question, one at a time, as `autograder hint` does.
+    """Shows the next hint for a question, one at a time, as `autograder hint` does.
 
     `again` starts with the first hint. The folder remembers which hints were shown.
     """

@@ -22,7 +22,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class Letters:
-    """The sizes that letters in a text stand for; a letter's first shape sets its size."""
+    """The sizes that letters in a text stand for; a letter's first use sets its size."""
 
     def __init__(self, known: Mapping[str, int]) -> None:
         self._sizes: dict[str, int] = dict(known)

@@ -1,4 +1,4 @@
-"""Finds weights of a layer that do not have the names that the exercise gives."""
+"""Finds a layer's weights that do not have the names given in the exercise."""
 
 from __future__ import annotations
 
