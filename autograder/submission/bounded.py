@@ -104,7 +104,7 @@ def limit_memory(size: int) -> None:
 
 
 def _in_use() -> int:
-    """Returns the number of bytes of address space that this process has."""
+    """Returns the size of this process's address space in bytes."""
     with open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 

@@ -1,6 +1,6 @@
 """Converts a notebook to a module: the Python of its code cells, in order.
 
-Magic lines are left out, and a cell that is not valid Python affects only its own question. As for
+Magic lines are left out, and a cell that is not valid Python affects only its own question. As with
 any module, `worker/statements.py` decides which statements are executed.
 """
 

@@ -97,7 +97,7 @@ def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
 
 
 def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
-    """Does the same as `submission_digest`, given the names of the exercises in their order."""
+    """Does the same as `submission_digest`, given the names of the exercises in order."""
     digest = hashlib.sha256()
     for path in counted_files(folder, exercises):
         if is_regular(path):

@@ -94,7 +94,7 @@ def compiled(text: str) -> Exception | None:
 
 
 def first_line_of(node: ast.stmt) -> int:
-    """Returns the number of a statement's first line, from 1, including its decorators."""
+    """Returns the number of a statement's first line, counted from 1, including its decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
