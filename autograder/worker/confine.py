@@ -84,7 +84,7 @@ def next_child_apart(own: int) -> None:
 
 
 def leave_namespaces() -> None:
-    """Enters new user, mount and ipc namespaces, and keeps the ids of the user and the group.
+    """Enters new user, mount and ipc namespaces, and keeps the user and group ids.
 
     The network namespace is the fork server's; it is empty, and the filter denies every socket. A
     network namespace for each worker would take time to create and to remove, which
@@ -156,7 +156,7 @@ def ignore_signals() -> None:
 
 
 def memory_in_use() -> tuple[int, int]:
-    """Returns the bytes of address space and of private writable memory of this process."""
+    """Returns the sizes in bytes of this process's address space and private writable memory."""
     return _status_bytes(b"VmSize"), _status_bytes(b"VmData")
 
 

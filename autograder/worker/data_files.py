@@ -113,7 +113,7 @@ class Files:
         return name in self.contents or name in self.folders or _real_access(path, mode, **kwargs)
 
     def store(self, name: str, data: bytes) -> None:
-        """Stores the contents of a file; raises OSError if all files together get too large."""
+        """Stores the contents of a file; raises OSError if all files together become too large."""
         if sum(map(len, self.contents.values())) + len(data) > _MOST_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
         self.contents[name] = data

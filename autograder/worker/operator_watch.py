@@ -41,7 +41,7 @@ def operators(
     With `backward`, includes the backward pass. Composite operators are included (`aten::softmax`).
     The profiler sees every way to reach an operator (alias, method, getattr, `torch.ops`), because
     it observes the dispatcher itself. The legacy profiler is used, because it prints nothing and
-    starts no thread. The state of random numbers is restored afterwards.
+    starts no thread. The random number state is restored afterwards.
     """
     _await_others()
     starts, chance = thread_starts(), torch.default_generator.get_state()
@@ -74,7 +74,7 @@ class _OperatorNames(profiler_legacy.profile):
 
 @contextlib.contextmanager
 def _functions() -> Iterator[set[str]]:
-    """Records the names of called functions of torch, as `torch.nn.functional::name`.
+    """Records the names of torch functions that are called, as `torch.nn.functional::name`.
 
     Functions written in Python need not be operators: `nn.MultiheadAttention` dispatches products
     and a softmax, and `SoftmaxTransform` dispatches exponentials and a sum. The backward pass is
@@ -121,7 +121,7 @@ def record_thread_starts() -> None:
 
 
 def _await_others() -> None:
-    """Waits a moment for the end of threads that another question left running."""
+    """Waits briefly until threads that another question left running have ended."""
     end = time.monotonic() + _LEFT_SECONDS
     while _is_heard() and _thread._count() and time.monotonic() < end:
         time.sleep(0.001)

@@ -1,4 +1,4 @@
-"""Builds the seccomp filter of workers, which may compute, read, write and start threads.
+"""Builds the seccomp filter for workers, which may compute, read, write and start threads.
 
 System calls that `system_calls` does not list fail with EPERM, so that an honest mistake raises an
 error instead of killing the process; calls newer than the list fail with ENOSYS. Supports x86_64
@@ -48,7 +48,7 @@ def install() -> None:
 
 @cache
 def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
-    """Returns the filter of a process in memory, and the header that points to it.
+    """Returns the filter for a process, in memory, and the header that points to it.
 
     Workers in pid namespaces all have the same process id, so their filter is made once, before the
     first fork.
@@ -59,7 +59,7 @@ def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
 
 
 def program_of(machine: str, pid: int) -> bytes:
-    """Returns the filter of a process, including its last steps, which let it signal itself."""
+    """Returns the filter for a process, including its last steps, which let it signal itself."""
     signals_itself = _case(LOOKED_AT["tgkill"][_column(machine)], _only(0, (pid,)))
     return b"".join([prepared(machine), *signals_itself, _step(_RETURN, 0, 0, _DENY)])
 
@@ -92,7 +92,7 @@ def prepared(machine: str) -> bytes:
 
 
 def _decisions() -> dict[str, list[bytes]]:
-    """Returns conditions on the arguments of calls, as filter steps by the name of the call."""
+    """Returns conditions on system call arguments, as filter steps by the name of the call."""
     return {
         # Before version 3 of Landlock, a file opened read-only could be truncated.
         "open": _no_truncation(_ARGUMENT[1]),

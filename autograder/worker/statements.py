@@ -41,7 +41,7 @@ class StatementTimeout(BaseException):
 
 
 class NotLoaded(NameError):
-    """Raised for a name without a value, because the statement that assigns it has failed."""
+    """Raised for a name that has no value because the statement that assigns it has failed."""
 
 
 class Alarm(Protocol):
@@ -61,7 +61,7 @@ class MissingValue:
         self.__dict__["_fail"] = (kind, text)
 
     def fail(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises the error of the value that is not available."""
+        """Raises the error that says why the value is not available."""
         kind, text = self.__dict__["_fail"]
         raise kind(text)
 

@@ -59,7 +59,7 @@ class Mixing(nn.Module):
 
 
 def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> None:
-    """Imports the modules that exist, and runs typical code, many times for many workers."""
+    """Imports the modules that exist, and runs typical code, repeatedly with `many_workers`."""
     compiler.defer()
     compiler.never_compile()
     for name in modules:
