@@ -43,7 +43,7 @@ def trained() -> dict[str, Any]:
 
 
 def train_larger(names: dict[str, Any]) -> Iterator[float]:
-    """Trains a larger model, the one in the notebook; yields the held-out loss occasionally."""
+    """Trains a larger model as the notebook's `model`; yields the held-out loss occasionally."""
     text, _ = stories(STEPS * BATCH, seed=1)
     pieces = names["pieces_of"](names["encode"](text))
     torch.manual_seed(0)
