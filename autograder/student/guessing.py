@@ -32,7 +32,9 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
     if _alike(_plain(guess), found, within):
         _say("✓", f"as you said: {found}")
     else:
-        _say("!", f"you said {_plain(guess)}, but it is {str(found).rstrip('.')}. Why?")
+        result = str(found).rstrip(".")
+        article = "an " if result.startswith("error: ") else ""
+        _say("!", f"you said {_plain(guess)}, but it is {article}{result}. Why?")
 
 
 def _plain(value: Any) -> Any:
