@@ -33,7 +33,7 @@ CLAIMS = {
     "parts that it needs from earlier ones are imported": (
         "tests/autograder/parts/test_parts.py::test_a_class_computes_what_its_solution_does"
     ),
-    "submit a file `regrade_request.txt`": f"{CORRECTIONS}::test_a_request_is_not_a_submission",
+    "a file `regrade_request.txt`": f"{CORRECTIONS}::test_a_request_is_not_a_submission",
     "names the question and": f"{MARKING}::test_a_file_names_its_question",
     "It does not count as a new attempt": f"{CORRECTIONS}::test_a_request_is_not_a_submission",
     "costs nothing; ": f"{MARKING}::test_a_file_names_its_question_and_a_refusal_costs_nothing",
@@ -62,10 +62,10 @@ CLAIMS = {
     "Checks refuse everything that grading refuses": (
         "tests/autograder/grading/test_what_check_refuses.py::test_check_refuses_what_grading"
     ),
-    "Each question is judged alone": (
+    "Each question is judged separately": (
         f"{STUDENT}/mistakes/sandbox.toml::code outside of an answer may write"
     ),
-    "tries any of these costs nothing": (
+    "does any of these costs nothing": (
         f"{STUDENT}/mistakes/sandbox.toml::code outside of an answer may connect, start and print"
     ),
     "as long as no answer needs its result": (
@@ -78,7 +78,7 @@ CLAIMS = {
         f"{STUDENT}/test_folder.py::test_a_file_runs_without_a_sandbox"
     ),
     "a notebook needs only the bundle": f"{STUDENT}/test_places_to_work.py::test_the_bundle_is",
-    "or in the unzipped folder next to it": (
+    "or in the unzipped folder next to the notebook": (
         f"{STUDENT}/test_places_to_work.py::test_the_bundle_is_enough"
     ),
     "says what to do if there is neither": (
