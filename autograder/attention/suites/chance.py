@@ -98,7 +98,7 @@ def factor_problem(
 def dependence_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """Return None if entries are dropped independently along every dimension, else the problem.
+    """Return a problem if entries depend on each other along any dimension, otherwise None.
 
     Counts the dropped entries of each line along a dimension: if a line is dropped as a whole, the
     counts spread too widely; if the same number is dropped in every line, they don't spread. If the
@@ -246,7 +246,7 @@ def groups_problem(groups: torch.Tensor, p: float) -> str | None:
 
 
 def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """Return a problem if calls drop the same entries or always the same number, else None.
+    """Return a problem if calls drop the same entries or always the same number, otherwise None.
 
     `calls` contains one bool tensor of the same shape for each call. Needs six calls that drop
     between a fifth and four fifths of 400 entries.
@@ -274,7 +274,7 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
 
 
 def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """Return None if no two calls, however far apart, have the same pattern, else the problem.
+    """Return a problem if two calls, however far apart, have the same pattern, otherwise None.
 
     Two calls of n entries agree with probability (p^2 + (1 - p)^2)^n, which is below 1e-40 for 400
     entries and rates from 0.1 to 0.9.
@@ -288,7 +288,7 @@ def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
 
 
 def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5) -> str | None:
-    """Return None if equal causal attention weights were dropped out correctly, else the problem.
+    """Return a problem if equal causal attention weights were dropped out wrongly, otherwise None.
 
     `weights` are (calls, B, H, T, T) after dropout, each with an error of at most `error`. Before
     dropout, row t has the weight 1 / (t + 1) for token t and for each token before it. After it,
