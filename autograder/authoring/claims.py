@@ -1,7 +1,7 @@
 """Reads claims: expressions that follow statements in a lesson and that a test evaluates.
 
 A claim is a comment on lines of its own, `<!-- holds: rounds(0.5**2, "0.25") -->`. It is evaluated
-at that point of the solved notebook, so it may use every name that the cells above define.
+at that point in the solved notebook, so it may use every name that the cells above define.
 """
 
 from __future__ import annotations
