@@ -137,7 +137,7 @@ def _update(connection: Connection, name: str, columns: tuple[str, ...], row: Ro
 
 
 def _cell(connection: Connection, name: str, key: QuestionKey, cell: str) -> dict[str, Any]:
-    """Returns the row of a cell of one submission; raises `UserError` if there is none."""
+    """Returns the row for a cell in one submission; raises `UserError` if there is none."""
     names = (*key[:3], cell)
     columns = [column.label(column.name) for column in table(name).c]
     query = named_rows(name, *columns)

@@ -44,7 +44,7 @@ def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[Submiss
 
 
 def _query(known: Collection[str]) -> Select[Any]:
-    """Selects a row for each graded cell of each submission of assignments not in `known`."""
+    """Selects a row for each graded cell in each submission for assignments not in `known`."""
     grade, cell, notebook = table("grade"), table("base_cell"), table("notebook")
     page, submission = table("submitted_notebook"), table("submitted_assignment")
     assignment, points, tasks = table("assignment"), table("grade_cells"), table("task_cells")
