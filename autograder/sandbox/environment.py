@@ -127,7 +127,7 @@ def _top_level(distribution: metadata.Distribution) -> set[Path]:
 
 
 def _first_parts(distribution: metadata.Distribution) -> set[str]:
-    """Returns the first part of the path of each file in a distribution."""
+    """Returns the first component of each file's path in a distribution."""
     record = distribution.read_text("RECORD")
     if record is None:  # not installed by pip
         return {file.parts[0] for file in distribution.files or ()}
