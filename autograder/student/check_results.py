@@ -36,7 +36,7 @@ class CheckedTest:
 
     `message` describes a failure and suggests how to fix it. `call` is the failing call as code
     that can be pasted. `places` contains the outermost and the innermost line of the student's own
-    code through which an error passed. Failures of one question with the same `cause` (not empty)
+    code through which an error passed. Failures of one question with the same, nonempty `cause`
     need to be shown only once.
     """
 

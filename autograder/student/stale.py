@@ -1,4 +1,4 @@
-"""Detects code that differs from a notebook's current cells, so that no passed check misleads.
+"""Detects code that differs from a notebook's current cells, so that passed checks don't mislead.
 
 The only sources are the kernel's own records (the cells that were run, in order) and the saved
 notebook; no code is hooked into the kernel.

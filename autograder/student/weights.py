@@ -101,7 +101,7 @@ def _alike(
 ) -> Callable[[tuple[str, str]], tuple[float, float]]:
     """Returns a function that computes how similar two names, such as `q_proj` and `W_query`, are.
 
-    Words that several names of one list have, such as `proj` and `W`, do not count.
+    Words that several names in one list have, such as `proj` and `W`, do not count.
     """
     own = {name: words for of in (names, others) for name, words in _own_words(of).items()}
 
