@@ -44,7 +44,7 @@ def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
     """Returns a file's name as the course writes it, and the number that marks it as a copy.
 
     `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. A copy that a
-    person made, such as `scores-Copy1.ipynb`, has the number -1, because the original counts if it
+    person made, such as `scores-Copy1.ipynb`, gets the number -1, because the original counts if it
     exists. The names of other files are not changed; `part-1.py` may be a real name.
     """
     known = {exercise.casefold(): exercise for exercise in exercises}
@@ -73,7 +73,7 @@ def unused_files(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Returns the files of a submission that answer no exercise, as paths below its folder.
+    """Returns the files in a submission that answer no exercise, as paths below its folder.
 
     Files that were `given` with the assignment or made by an operating system are left out.
     """

@@ -129,7 +129,7 @@ _END_OF_STRING = {
 def logical_lines(
     lines: Sequence[str], is_whole: Callable[[str], bool]
 ) -> Iterator[tuple[int, int]]:
-    """Yields the indices of each statement's first and last line; no two begin on one line.
+    """Yields the indices of each statement's first and last line; no two begin on the same line.
 
     The code need not be valid Python: a statement ends outside brackets and strings. `is_whole` is
     called with the first line of each statement, and returns whether to ignore its brackets and

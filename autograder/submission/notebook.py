@@ -74,8 +74,8 @@ class GivenCells:
     def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
         """Returns the texts of given cells, without the statements that no other code needs.
 
-        `words` are all words in the student's own cells; names that the kept statements use are
-        added to `words`.
+        `words` contains all words in the student's own cells; names that the kept statements use
+        are added to it.
         """
         texts: list[str] = []
         for source in reversed(sources):
@@ -192,7 +192,7 @@ def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def cells_of(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the cells of a notebook of any format; formats 2 and 3 keep them in worksheets."""
+    """Returns the cells of a notebook in any format; formats 2 and 3 keep them in worksheets."""
     return [cell for cell in _cells(document) or () if isinstance(cell, dict)]
 
 

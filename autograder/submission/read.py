@@ -92,7 +92,7 @@ def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
 
 
 def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
-    """Returns a digest of the names and bytes of all files of a submission that may be graded."""
+    """Returns a digest of the names and bytes of all files in a submission that may be graded."""
     return digest_of_files(folder, [exercise.name for exercise in exercises])
 
 
