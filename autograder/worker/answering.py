@@ -91,7 +91,7 @@ class Worker:
         """Executes the module, which may import `parts`; returns the names that it defines.
 
         `answers` contains the functions and classes that its questions ask for; for `limits`, see
-        `loading.Timer`. Calls of the functions in `substituted` are answered by the grader.
+        `loading.Timer`. Calls to the functions in `substituted` are answered by the grader.
         """
         late.load_if_named(source)
         if parts:

@@ -1,4 +1,4 @@
-"""Moves the parts of torch's code that answers use into huge memory pages of this process.
+"""Moves the parts of torch's code that answers use into this process's own huge memory pages.
 
 A fork does not inherit page-table entries for code that is mapped from a file. Each worker would
 therefore load the code page by page, and the kernel would remove thousands of entries when the

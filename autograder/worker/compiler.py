@@ -1,8 +1,8 @@
 """Keeps torch's compiler out of processes that never compile, until some code needs it.
 
-torch's Python code for the meta device wraps itself in `torch._dynamo.disable`, and so imports the
-whole compiler for a function that has no effect here. `benchmarks/tricks.py` measures how much time
-the placeholder saves when the fork server starts.
+torch's Python code for the meta device wraps itself in `torch._dynamo.disable`, and therefore
+imports the whole compiler for a function that has no effect here. `benchmarks/tricks.py` measures
+how much time the placeholder saves when the fork server starts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def never_compile() -> None:
 
 @contextlib.contextmanager
 def not_compiling() -> Iterator[None]:
-    """Disables `torch.compile` within the block only, for code that runs in a student's process."""
+    """Disables `torch.compile` only within the block, for code that runs in a student's process."""
     before = torch.compile
     never_compile()
     try:

@@ -146,7 +146,7 @@ def hide_processes() -> None:
 
 
 def ignore_signals() -> None:
-    """Ignores most signals, so that workers behave alike in all tiers of the sandbox.
+    """Ignores most signals, so that workers behave the same way in all tiers of the sandbox.
 
     With its own pid namespace, a worker can't be ended by signals that it sends itself; without
     one, it could. Called once by the fork server, from which workers inherit the setting.

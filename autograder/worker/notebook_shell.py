@@ -109,7 +109,7 @@ class Notebook:
             raise KeyboardInterrupt
 
     def _forget(self, known: set[str]) -> None:
-        """Deletes a test's source wherever IPython keeps it, so that no cell finds it."""
+        """Deletes a test's source wherever IPython keeps it, so that no cell can find it."""
         self._shell.source = ""
         self._shell.last_execution_result = None
         for name in set(linecache.cache) - known:

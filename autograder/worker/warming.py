@@ -1,4 +1,4 @@
-"""Runs code in the fork server that is slow the first time, so that every worker runs it fast.
+"""Runs code that is slow the first time in the fork server, so that it is fast in every worker.
 
 Python specializes code in its first few runs, and torch looks up its operators on first use.
 Without this module, each fork would do all of this again, and each write to the fork server's

@@ -4,7 +4,7 @@ A frame is `<id u32, header length u32, data length u64> header data`, all littl
 header, a value is itself (None, bool, int, float, str) or an object with one key: T tensor, S the
 same tensor again, M tensor on the meta device, U tuple, L list, D dict, N namespace. `decode`
 treats every byte as hostile. Tensors from the grader keep their memory layout: an argument may be
-transposed, a slice or expanded, and may start after the beginning of its memory. Tensors that the
+transposed, sliced or expanded, and may start after the beginning of its memory. Tensors that the
 grader receives are contiguous, so that no reply is larger than its bytes.
 """
 
