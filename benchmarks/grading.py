@@ -4,14 +4,14 @@
 
 Prints, as medians, CPU seconds of the whole process tree for one more submission and the peak
 memory of all processes (proportional set size: shared pages count once), and the tests that each
-way runs. With `--to`, the table is also written to a file. The cost of one more submission is the
-difference between the class and the mean of its two halves, divided by their size, because a run of
-few submissions has a cheaper start. The grader gets each class as a folder, and path by path with
-`grade -`. It is compared with the limit, which is all calls of the suite in one process, encoded
-and decoded as for a worker; with pytest, in one process per submission and without isolation; with
-nbgrader, which starts a kernel for each notebook; and with otter-grader. Slow graders get only the
-first submissions of the class with wrong answers. `--quick` leaves out notebooks, and measures
-once.
+way of grading runs. With `--to`, the table is also written to a file. The cost of one more
+submission is the difference between the class and the mean of its two halves, divided by their
+size, because a run of few submissions has a cheaper start. The grader gets each class as a folder,
+and path by path with `grade -`. It is compared with the limit, which is all calls of the suite in
+one process, encoded and decoded as for a worker; with pytest, in one process per submission and
+without isolation; with nbgrader, which starts a kernel for each notebook; and with otter-grader.
+Slow graders get only the first submissions of the class with wrong answers. `--quick` leaves out
+notebooks, and measures once.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5] [--only WORDS]
 
 A fork server is started, and hands out workers that answer the planned calls of one exercise, as in
-grading. Prints medians of the CPU time of the fork server's tree and of this process: in seconds
-for the start, in milliseconds for each worker. A trick is switched off by a line that the fork
-server runs first, so that the package needs no code for this. A trick that is worth little should
-be removed.
+grading. Prints the median CPU time of the fork server's tree and of this process: in seconds for
+the start, in milliseconds for each worker. A trick is switched off by a line that the fork server
+runs first, so that the package needs no code for this. A trick that is worth little should be
+removed.
 """
 
 from __future__ import annotations
