@@ -72,7 +72,7 @@ _SECTIONS = {
         "status": ("student", "Show progress and points, and what to submit."),
     },
     "Instructors": {
-        "new": ("authoring", "Write all files of a new exercise, question or course."),
+        "new": ("authoring", "Write all files for a new exercise, question or course."),
         "validate": ("authoring", "Check the content: solutions pass, mistakes fail."),
         "expected": ("authoring", "Grade the example class and write its scores."),
         "release": ("authoring", "Write assignments/ and the bundles for students."),
@@ -85,7 +85,7 @@ _SECTIONS = {
     },
     "Grading runs": {
         "grade": ("grading", "Grade every submission below a folder."),
-        "merge": ("results", "Merge the results of shards into one file."),
+        "merge": ("results", "Merge the results from shards into one file."),
         "doctor": ("doctor", "Show which isolation tier this machine supports."),
     },
     "Results": {
@@ -97,7 +97,7 @@ _SECTIONS = {
         "record": ("results", "Write nbgrader's gradebook."),
         "feedback": ("results", "Write a feedback page for every student."),
         "report": ("results", "Write a report on the class."),
-        "similar": ("results", "Find pairs of submissions that are alike."),
+        "similar": ("results", "Find pairs of similar submissions."),
         "mistakes": ("mistakes", "Show wrong answers that match no known mistake."),
         "misconception": ("mistakes", "Make a student's answer a known mistake."),
         "export": ("results", "Export grades for a platform."),

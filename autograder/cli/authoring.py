@@ -85,7 +85,9 @@ def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
 @click.argument("names", nargs=-1, metavar="[ASSIGNMENT[/EXERCISE]]...")
 @JOBS
 @click.option(
-    "--form", type=click.Choice(["module", "notebook"]), help="Only this form (default: both)."
+    "--form",
+    type=click.Choice(["module", "notebook"]),
+    help="Validate only this form (default: both).",
 )
 @in_course
 @as_json
@@ -130,8 +132,8 @@ def validate(
 @click.option(
     "--after",
     is_flag=True,
-    help="Also put the code of other right answers into the bundles, after everybody has "
-    "submitted.",
+    help="Also include the code of alternative right answers in the bundles; use it when everybody "
+    "has submitted.",
 )
 @in_course
 @as_json
@@ -229,7 +231,9 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     for label in proof.not_named:
         console.print(f"not named: {for_terminal(label)}", soft_wrap=True)
     for group in proof.not_told_apart:
-        console.print(f"not distinguished, one hint for all: {for_terminal(group)}", soft_wrap=True)
+        console.print(
+            f"not distinguished, so they share one hint: {for_terminal(group)}", soft_wrap=True
+        )
     for problem in (*proof.problems, *_not_fresh(stale), *leaks):
         lines = "\n".join(for_terminal(line) for line in problem.split("\n"))
         console.print(f"[red]problem[/]: {lines}", soft_wrap=True)

@@ -108,7 +108,7 @@ def _print(found: operations.ClassChanges) -> None:
     if every:
         console.print(table)
     if len(every) > _MOST_ROWS:
-        console.print(f"... and {len(every) - _MOST_ROWS} more, all on the page")
+        console.print(f"... and {len(every) - _MOST_ROWS} more; the page shows them all")
     if not found.changes:
         other = "other " if found.manual else ""
         console.print(f"no {other}score has changed since somebody last looked")

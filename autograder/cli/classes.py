@@ -87,7 +87,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
     "--from",
     "table",
     type=click.Path(path_type=Path),
-    help="A CSV file with several extensions, in the columns student, assignment (empty: all), "
+    help="A CSV file with several extensions, in the columns student, assignment (empty for all), "
     "extension and why.",
 )
 @in_course
@@ -117,7 +117,7 @@ def extend(
     if table is not None:
         if student or why:
             raise click.UsageError(
-                "with --from, the file has all rows: leave out the other arguments"
+                "--from reads all extensions from the file: leave out the other arguments"
             )
         every = extend_all(class_folder, table, course=course_folder)
         emit([_extension(made) for made in every]) if as_json else _print_extensions(every)

@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--zone",
-    help="The time zone of times without one, such as Europe/Berlin (default: that of the due "
-    "dates).",
+    help="The time zone for times that do not name one, such as Europe/Berlin (default: that of "
+    "the due dates).",
 )
 @click.option(
     "--roster",
     type=click.Path(path_type=Path),
-    help="GitHub Classroom's roster (CSV), which maps logins to students; the list of another "
-    "platform updates the class's roster, as `autograder roster` does.",
+    help="GitHub Classroom's roster (CSV), which maps logins to students; another platform's "
+    "list updates the class's roster, as `autograder roster` does.",
 )
 @click.option("--undo", is_flag=True, help="Undo the last collection that changed something.")
 @in_course
@@ -127,7 +127,7 @@ def _undo(submitted: Path, sources: Sequence[Path], as_json: bool) -> int:
         for key, why in found.left:
             console.print(f"left {for_terminal('/'.join(key))}: {for_terminal(why)}")
         console.print(
-            f"the collection of {found.began} has been reverted, "
+            f"the collection from {found.began} has been reverted, "
             f"{number_of(len(found.taken_back), 'submission')} in all; grade again with --resume",
             soft_wrap=True,
         )
@@ -192,13 +192,13 @@ def _remark(item: CollectedSubmission) -> str:
     if item.outcome is Outcome.LATE:
         return f"late, so the last submission on time counts; this one is kept in {item.earlier}"
     if item.outcome is Outcome.EDITED:
-        return f"the same upload as before; {item.folder} was edited by hand, and stays as it is"
+        return f"the same upload as before; {item.folder} was edited by hand, so it stays as it is"
     if item.outcome is Outcome.WORSE:
         return "the same upload as before; an earlier submission counts, because it has earned more"
     if item.earlier is None:
         return ""
-    lacks = f", and also had {', '.join(item.lacks[:5])}" if item.lacks else ""
-    return f"there is a different submission now; the earlier one is in {item.earlier}{lacks}"
+    lacks = f" and also contained {', '.join(item.lacks[:5])}" if item.lacks else ""
+    return f"replaces an earlier submission, which is now in {item.earlier}{lacks}"
 
 
 def _print_sums(report: CollectReport, submitted: Path) -> None:
@@ -230,13 +230,13 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
         have = "1 submission has" if unknown == 1 else f"{unknown} submissions have"
         console.print(
             f"{have} no known time, which does not count as late; --times reads times from "
-            "a table of the platform",
+            "a platform's table",
             soft_wrap=True,
         )
     if report.missing:
         names = ", ".join(map(repr, report.missing[:10]))
         more = f" and {len(report.missing) - 10} more" if len(report.missing) > 10 else ""
         console.print(
-            f"[bold red]work of {for_terminal(names)}{more} was left out[/]: see above",
+            f"[bold red]work by {for_terminal(names)}{more} was left out[/]: see above",
             soft_wrap=True,
         )

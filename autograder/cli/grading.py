@@ -39,7 +39,7 @@ _MOST_WAITING = 10
     "--results",
     type=click.Path(path_type=Path),
     help="File to append the results to (default: results.jsonl next to SUBMITTED; for one "
-    "submission, the file of its class).",
+    "submission, its class's file).",
 )
 @click.option(
     "--jobs",
@@ -50,7 +50,9 @@ _MOST_WAITING = 10
 )
 @click.option("--shard", default="1/1", metavar="I/N", help="Grade only the I-th of N parts.")
 @click.option(
-    "--resume", is_flag=True, help="Grade only new submissions, and those changed since grading."
+    "--resume",
+    is_flag=True,
+    help="Grade only submissions that are new or have changed since they were graded.",
 )
 @click.option("--assignment", help="The assignment, if the folder's name does not contain it.")
 @click.option(
@@ -156,7 +158,7 @@ COMMANDS = (grade,)
 def _print_report(report: GradeReport, as_json: bool, profile: bool) -> None:
     if report.run.truncated:
         errors.print(
-            "a truncated line of an earlier run, which was killed, was moved to "
+            "a truncated line from an earlier run that was killed has been moved to "
             f"{report.run.truncated}"
         )
     document = _document(report)
@@ -219,7 +221,7 @@ def _print_profile(report: GradeReport) -> None:
     graded = report.run.graded or 1
     table = Table("stage", box=None, pad_edge=False)
     table.add_column("CPU s", justify="right")
-    table.add_column("ms a submission", justify="right")
+    table.add_column("ms per submission", justify="right")
     for stage in sorted(report.costs, key=list(Stage).index):
         seconds = report.costs[stage]
         table.add_row(stage, f"{seconds:.2f}", f"{1000 * seconds / graded:.1f}")
@@ -259,7 +261,7 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
     for unused in document["unused_dates"]:
         console.print(f"[bold red]{for_terminal(unused)}[/]", soft_wrap=True)
     for name, why in document["stopped"].items():
-        console.print(f"[bold red]not graded[/]: {for_terminal(name)} (all others are graded):")
+        console.print(f"[bold red]not graded[/]: {for_terminal(name)} (all others were graded):")
         for line in why.split("\n"):
             console.print(f"  {for_terminal(line)}", soft_wrap=True)
     if waiting := document["waiting"]:

@@ -88,12 +88,12 @@ def _live(command: F) -> F:
             "links",
             multiple=True,
             metavar="ASSIGNMENT=NUMBER",
-            help="The number of an assignment on the platform, if it is not found by name.",
+            help="An assignment's number on the platform, if it is not found by name.",
         ),
         click.option(
             "--at",
             metavar="URL",
-            help="The address of the course's page, as the browser shows it; needed once.",
+            help="The address of the course page, as the browser shows it; needed only once.",
         ),
         click.argument(
             "class_folder", metavar="[CLASS]", type=ClassFolder(), default=Path("course")

@@ -79,7 +79,7 @@ def print_push(plan: PushPlan) -> None:
         if len(own) > _MOST:
             _line(f"  and {len(own) - _MOST} more")
     if plan.same:
-        _line(f"{plan.same} grades are already equal and stay as they are")
+        _line(f"{plan.same} grades are the same already, and stay as they are")
     _print_rest(plan.notes, plan.waits)
 
 
@@ -92,7 +92,9 @@ def print_pushed(report: PushReport, dry_run: bool) -> None:
     """Prints the outcome of a push. If it changed something, its plan has already been printed."""
     plan = report.plan
     if not plan.changes:
-        _line(f"{plan.platform}: {plan.title}: nothing to write; {plan.same} grades are equal")
+        _line(
+            f"{plan.platform}: {plan.title}: no grades to write; {plan.same} are the same already"
+        )
         _print_rest(plan.notes, plan.waits)
         return
     if report.is_done:

@@ -21,7 +21,7 @@ from .output import WAITS, as_json, command, console, emit
 @click.argument("student")
 @click.argument("question")
 @click.option(
-    "--points", help="The points of the question, or 'auto' to restore the automatic score."
+    "--points", help="The points for the question, or 'auto' to restore the automatic score."
 )
 @click.option("--comment", help="A comment for the student; #NAME inserts a comment from the bank.")
 @click.option("--answer", help="The answer to the student's request for a second look.")
@@ -68,7 +68,9 @@ def mark(
 @CLASS
 @click.argument("name", required=False)
 @click.argument("text", required=False)
-@click.option("--question", default="", help="Only for EXERCISE/QUESTION (default: for all).")
+@click.option(
+    "--question", default="", help="Use the comment only for EXERCISE/QUESTION (default: for all)."
+)
 @in_course
 @as_json
 def comments(
@@ -153,13 +155,13 @@ def requests(class_folder: Path, source: Path | None, course_folder: Path, as_js
             console.print(for_terminal(request_line(request)), soft_wrap=True)
         for note in notes:
             console.print(f"note: {for_terminal(note)}", soft_wrap=True)
-        console.print(f"{kind}: {len(found)} in all, {still} without an answer")
+        console.print(f"{kind}: {len(found)} in total, {still} without an answer")
     return WAITS if notes or still else 0
 
 
 @command()
 @CLASS
-@click.option("--grader", help="Only the answers that are waiting for this grader.")
+@click.option("--grader", help="Show only the answers that are waiting for this grader.")
 @as_json
 def graders(class_folder: Path, grader: str | None, as_json: bool) -> int:
     """Show, by question, which answers are waiting for which grader, and who has graded the others.

@@ -23,7 +23,11 @@ _LONGEST_ESCAPE = 10
 @CLASS
 @click.option("--assignment", help="Only this assignment.")
 @click.option(
-    "--most", type=click.IntRange(1), default=10, show_default=True, help="Number of groups."
+    "--most",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Show at most this many groups.",
 )
 @in_course
 @as_json
@@ -139,7 +143,7 @@ def add(
     if as_json:
         emit(dataclasses.asdict(added))
         return 0
-    _say(f"{added.name} is in {added.file}; {added.renamed} results of the class have this name")
+    _say(f"{added.name} is in {added.file}; {added.renamed} results of the class now have its name")
     _say("now run autograder record and autograder feedback again")
     return 0
 
@@ -150,7 +154,7 @@ def _is_approved(code: str, as_json: bool) -> bool:
             "with --json, the code can't be confirmed here: read it with `autograder mistakes`, "
             "then add --yes"
         )
-    _say("this code becomes content of the course, which its tests and tools execute:", "bold")
+    _say("this code becomes part of the course, whose tests and tools will execute it:", "bold")
     for line in code.rstrip("\n").split("\n"):
         _print_whole(f"    {line}")
     return click.confirm("Have you read it, and should it be added?")

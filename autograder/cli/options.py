@@ -29,9 +29,9 @@ class ClassFolder(click.Path):
 
 #: the argument that names the folder of a class
 CLASS = click.argument("class_folder", metavar="CLASS", type=ClassFolder())
-#: the option of commands whose page may be projected
+#: the option of commands whose output may be shown to a class
 ANONYMOUS = click.option(
-    "--anonymous", is_flag=True, help="Leave out names, for a page that may be projected."
+    "--anonymous", is_flag=True, help="Leave out names, so that the output can be shown to a class."
 )
 #: the option of commands that grade the course's own content
 JOBS = click.option(
@@ -51,7 +51,7 @@ def in_course(command: F) -> F:
         type=click.Path(path_type=Path),
         default=HERE,
         help="The instructor's folder, with source/ and solutions/ (default: this folder or one "
-        "above; for a class elsewhere, the folder in its nbgrader_config.py).",
+        "above it; for a class elsewhere, the folder named in its nbgrader_config.py).",
     )(command)
 
 
@@ -73,7 +73,7 @@ def of_people(command: F) -> F:
         return command(*args, selection=selection, **others)
 
     for name, what in (
-        ("--grader", "Only the students of this grader (a column of the class's roster)."),
+        ("--grader", "Only this grader's students (a column of the class's roster)."),
         ("--section", "Only the students in this section (a column of the class's roster)."),
         ("--student", "Only this student."),
         ("--assignment", "Only this assignment."),

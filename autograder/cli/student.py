@@ -53,13 +53,13 @@ def _document_alone(is_asked: bool) -> Iterator[None]:
 @click.argument("names", nargs=-1, metavar="[EXERCISE or QUESTION]...")
 @click.option("--trace", is_flag=True, help="Show the shapes in each line of a failing call.")
 @click.option(
-    "--all", "everything", is_flag=True, help="Show every check, not only the first failure."
+    "--all", "everything", is_flag=True, help="Show every check, not just the first failure."
 )
 @click.option(
     "--rule",
     default="",
     metavar="RULE",
-    help='Also check a constraint, which is not graded: "one line", "no loop" or "no @".',
+    help='Also check a constraint that is not graded: "one line", "no loop" or "no @".',
 )
 @_plain
 @_in_folder

@@ -66,7 +66,7 @@ class Watch:
         from ..student.time_limit import SECONDS
 
         if self._terminal is not None:
-            text = f"running {question} ... (at most {SECONDS:g} s a check)"
+            text = f"running {question} ... (at most {SECONDS:g} s per check)"
             self._terminal.write(f"{text:{self._width}.{self._width}}\r")
             self._terminal.flush()
 

@@ -117,7 +117,7 @@ def test_a_narrow_terminal_gets_short_lines(terminals: Mapping[str, str], name: 
 def test_watch_shows_what_runs_and_does_what_keys_ask(terminals: Mapping[str, str]) -> None:
     output = re.sub(r"\x1b\[[\dA-Z]*[mHJ]", "", terminals["watch"])
     running, shown, *_ = output.split("✗ half: something to fix")
-    assert "running half ... (at most 10 s a check)" in running
+    assert "running half ... (at most 10 s per check)" in running
     assert "Save a file to check it again.   h hint   n next   l list   q quit" in shown
     assert "half, hint 1 of" in output
     assert "[halves]" in output

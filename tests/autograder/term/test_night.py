@@ -130,7 +130,7 @@ def test_one_bad_upload_and_due_date_wait_while_others_continue(
     _, runs = nights
     status, log = runs[2]
     assert status == 3
-    assert "work of 'student3' was left out" in log
+    assert "work by 'student3' was left out" in log
     assert "due.csv:2: due date" in log
     assert f"which assignment is it? {WRONG} can't be collected now" in log
     assert f"{len(STUDENTS) - 1} feedback pages" in log
