@@ -1,7 +1,8 @@
 """Draws a test's arguments from a recorded seed, and checks them after the call.
 
-The call must not change its arguments. Their gradients are compared for random cotangents in the
-shape of the value. An argument is a tensor, or a tuple or list that may contain tensors.
+The call must not change its arguments. Gradients with respect to them are compared for random
+cotangents of the value's shape. An argument is a tensor, or a tuple or list that may contain
+tensors.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Draw:
         return [int(i) for i in torch.randperm(n, generator=self._generator)]
 
     def turn(self) -> int:
-        """Return the number of earlier calls of this method; every test starts at 0."""
+        """Return the number of earlier calls to this method; every test starts at 0."""
         self._turn += 1
         return self._turn
 
@@ -227,7 +228,7 @@ def cotangent_of(
         return drawn
     if drawn.dim() == 1:
         return torch.stack([drawn, drawn], -1)[:, 0]
-    # in memory, the tokens of a batch are apart: no dimension can be merged with the next
+    # in memory, a batch's tokens are not adjacent: no dimension can be merged with the next
     dims = (-3, -2) if drawn.dim() > 2 else (-2, -1)
     return drawn.transpose(*dims).contiguous().transpose(*dims)
 

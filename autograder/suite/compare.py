@@ -25,7 +25,7 @@ class Tolerance:
 
 FLOAT32 = Tolerance(atol=1e-5, rtol=1e-4)
 FLOAT64 = Tolerance(atol=1e-7, rtol=1e-6)
-#: the number of values of a row that a message shows
+#: the number of values in a row that a message shows
 _SHOWN = 8
 
 EXACT = Tolerance(atol=0.0, rtol=0.0)
@@ -52,8 +52,8 @@ def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Toleranc
 
     `size` is the approximate size of the incoming gradient, with which all other gradients grow.
 
-    An entry of a gradient is a sum of terms of that size, so even an entry near zero has their
-    rounding errors, for example those of a scale that a right answer keeps in float32. In float32,
+    An entry in a gradient is a sum of terms of that size, so even an entry near zero has their
+    rounding errors, for example from a scale that a right answer keeps in float32. In float32,
     terms that cancel leave ten times as large an error.
     """
     bound = tolerance_of(expected.dtype)
@@ -66,7 +66,7 @@ def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Toleranc
 
 
 def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> str | None:
-    """Return None if `got` is right, otherwise a text on the place and size of the error."""
+    """Return None if `got` is right, otherwise a text about the error's place and size."""
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(got, expected, tolerance)
     if isinstance(expected, tuple | list):
@@ -87,15 +87,15 @@ def is_apart(got: Any, expected: Any) -> bool:
 
 
 def is_finite(got: torch.Tensor) -> bool:
-    """Return whether no number of a result is infinite or nan."""
+    """Return whether no number in a result is infinite or nan."""
     return got.is_finite() if isinstance(got, Witness) else bool(got.isfinite().all())
 
 
 def describe(value: Any, is_item: bool = False) -> str:
-    """Describe a value in a few words: tensors by shape and dtype, the rest by a short repr.
+    """Describe a value in a few words: tensors by shape and dtype, anything else by a short repr.
 
-    None as a whole result suggests that a `return` is missing; None as an item of a result does
-    not.
+    For None as a whole result, the text asks whether a `return` is missing; not for None as an item
+    of a result.
     """
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
@@ -113,7 +113,7 @@ def describe(value: Any, is_item: bool = False) -> str:
 
 
 class _ShortRepr(reprlib.Repr):
-    """Shows the first items only: an answer may contain one large tensor thousands of times."""
+    """Shows only the first items: an answer may contain one large tensor thousands of times."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -222,7 +222,7 @@ def _sequence_difference(
 
 
 def _at(index: int, text: str) -> str:
-    """Add the place to a difference: `at [1][0]:` for an item of an item."""
+    """Begin a difference with its place: `at [1][0]:` for an item inside an item."""
     if text.startswith("at ["):
         return f"at [{index}]{text.removeprefix('at ')}"
     return f"at [{index}]:\n{text}"

@@ -1,6 +1,6 @@
-"""Defines the assertions of a test: equality with the solution or a value, errors, properties.
+"""Defines a test's assertions: equality with the solution or a value, errors, properties.
 
-Every failure shows the call with its shapes, the result, the expected one, and the likely cause.
+Every failure shows the call with its shapes, the result, the expected result, and the likely cause.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Expect:
         Returns the answer's value if it is right, otherwise the solution's. Compares type, shape,
         dtype, and values within the default tolerance for the expected dtype; with `after`,
         compares the results of that function instead. With `no_grad`, the call is made under
-        `torch.no_grad()`; by default, every second call of a test is, because an answer may compute
+        `torch.no_grad()`; by default, every second call in a test is, because an answer may compute
         differently if no gradients are needed.
         """
         expected = self.solution.call(question, args).value
@@ -156,7 +156,7 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> None:
-        """Assert that several calls, which may pass on a state, return the same as the solution's.
+        """Assert that several calls, which may pass on a state, return the solution's values.
 
         Each state is passed on as the same object, and all values are compared after the last call:
         a later call must not write into an earlier result. If no state is passed on, each result is
@@ -178,7 +178,7 @@ class Expect:
         check_that(self._call, holds, got, expected, likely, self._value)
 
     def numbers(self, value: Any) -> None:
-        """Assert that the last call's value, or a result computed from it, has no nan."""
+        """Assert that the last call's value, or a result computed from it, contains no nan."""
         check_numbers(self._call, value)
 
     def gradients(
@@ -190,7 +190,7 @@ class Expect:
         options: GradientOptions = PLAIN,
         after: After | None = None,
     ) -> None:
-        """Assert that the value, and the gradient for every float input, equal the solution's.
+        """Assert that the value, and the gradients of all float inputs, equal the solution's.
 
         The cotangent is random; with `after`, it is pulled back through that function, whose
         results are then compared. With `to`, only gradients with respect to the arguments at these
@@ -264,7 +264,7 @@ class Expect:
     def allowed(
         self, question: str, *args: Any, rule: Forbidden, backward: bool | None = None
     ) -> None:
-        """Assert that the answer neither dispatches nor names a call that the rule excludes.
+        """Assert that the answer neither dispatches nor names a call that the rule forbids.
 
         This covers a call without gradients, and a call with gradients and its backward pass;
         `backward` selects one of them, if the test makes the other one elsewhere.
@@ -289,8 +289,8 @@ class Expect:
     ) -> ExpectLayer:
         """Build the answer's and the solution's class with equal random weights, including biases.
 
-        `weights` is a function that makes other weights. A public suite has only the answer, with
-        weights that depend on their names; see `ExpectLayer.load`.
+        `weights` is a function that makes different weights. A public suite has only the answer,
+        with weights that depend on their names; see `ExpectLayer.load`.
         """
         return ExpectLayer(
             self.implementation,

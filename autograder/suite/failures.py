@@ -1,4 +1,4 @@
-"""Builds the message of a failure: the relation of two values, the call, the difference, advice.
+"""Builds a failure's message: the relation between two values, the call, the difference, advice.
 
 The text depends on the kind of failure: an error has its own texts, and so does a result of the
 wrong shape. A test's own explanation (`likely`) is shown only if numbers differ and no simpler
@@ -46,7 +46,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 class WrongAnswer(AssertionError):
-    """Raised if the result of an answer is not right.
+    """Raised if an answer's result is not right.
 
     `fault` is the error that the answer raised, if the message is about it.
     """
@@ -58,7 +58,7 @@ class WrongAnswer(AssertionError):
 
     @property
     def cause(self) -> str:
-        """A string that is equal for failures that need only one message."""
+        """A string that is equal for failures that share one message."""
         return self.message.cause
 
 
@@ -147,7 +147,7 @@ def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> Wron
 
 @contextmanager
 def explained(call: str, question: str, signature: str = "") -> Iterator[None]:
-    """Add the call and a piece of advice to the message of a fault."""
+    """Add the call and a piece of advice to a fault's message."""
     try:
         yield
     except AnswerNotImplemented:
@@ -197,7 +197,7 @@ def check_that(
 
 
 def check_numbers(call: str, value: Any) -> None:
-    """Raise `WrongAnswer` if a value contains nan: then no other property holds."""
+    """Raise `WrongAnswer` if a value contains nan, because then no other property holds."""
     nan = next(filter(None, map(nan_in, tensors_in(value))), "")
     if not nan:
         return
@@ -231,9 +231,10 @@ def wrong_refusal(
 
 
 def merge_equal_causes(messages: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Shorten messages with equal causes, given (title, message, cause) of each failure.
+    """Shorten messages with equal causes, given (title, message, cause) for each failure.
 
-    The first message of a cause says how often it occurs, and the others say where it is explained.
+    The first message with a cause says how many times this cause occurs, and the others say where
+    it is explained.
     """
     counts: dict[str, int] = {}
     for _, _, cause in messages:

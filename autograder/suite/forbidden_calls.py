@@ -1,6 +1,6 @@
 """Finds calls that a question does not allow, by dispatched operators and by names in the code.
 
-If a question forbids calls, each call of the answer is made twice, once watched and once unwatched;
+If a question forbids calls, each call to the answer is made twice, once watched and once unwatched;
 an answer that behaves differently only while it is watched is refused. Code that might evade a rule
 does not change the verdict, but is a reason for a person to look at it.
 """
@@ -43,7 +43,7 @@ class Forbidden:
 
     `operators` contains exact names as torch dispatches them (`aten::_softmax`), and torch
     functions that are not operators (`torch.nn.functional::multi_head_attention_forward`). `names`
-    contains the last parts of dotted torch names in source (`softmax` finds `torch.softmax`,
+    contains the last parts of dotted torch names in source code (`softmax` finds `torch.softmax`,
     `F.softmax`, `scores.softmax` and `getattr(torch, "softmax")`). Under any rule, an answer must
     not start a thread or process, or call torch's own reference implementations and decompositions.
     """
@@ -154,7 +154,7 @@ _WAYS = _BUILT_IN | {
     *("threading", "_thread", "concurrent", "multiprocessing", "asyncio", "modules"),
     *("_refs", "_decomp", "_prims", "_C", "_VF", "ops"),
 }
-#: the names of torch that code can look up by a string
+#: the names in torch that code can look up by a string
 _OF_TORCH = frozenset(
     name
     for place in (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.special)
@@ -162,7 +162,7 @@ _OF_TORCH = frozenset(
 )
 #: the names of torch's modules, which layers also have
 _MODULES = frozenset(n for n in dir(torch.nn) if isinstance(getattr(torch.nn, n), ModuleType))
-#: the function of the profiler that only names a section of the program
+#: the profiler's function that only names a section of the program
 _MARK = "record_function"
 #: the name that stands for all names of a star import
 _STAR = "*"
@@ -233,7 +233,7 @@ def _namespace(node: ast.expr) -> ast.expr:
 
 
 def _words(node: ast.AST, imports: Mapping[str, str]) -> Iterator[str]:
-    """Yield the names in a node that can be names of Python or of a library."""
+    """Yield the names in a node that can come from Python or a library."""
     match node:
         case ast.Name(name) if name in _BUILT_IN or _STAR in imports:
             yield name

@@ -27,7 +27,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class WatchedCall:
-    """The operators of a call, including composite ones, and its value with and without the watch.
+    """The operators in a call, including composite ones, and its value when watched and when not.
 
     `failed` says that the call failed only while it was watched.
     """
@@ -71,8 +71,8 @@ class Gradients:
 class GradientOptions:
     """The way in which gradients are computed.
 
-    Arguments at the positions in `frozen` and weights named in `still` need no gradient, like data
-    that is not trained. With `results`, the arguments are results of other operations; with
+    Arguments at the positions in `frozen` and weights named in `still` need no gradient, like data,
+    which is not trained. With `results`, the arguments are results of other operations; with
     `backward`, gradients are read from `.grad` after `backward()`. The incoming gradient is drawn
     from a normal distribution and multiplied by `size`; with `turned`, it is not contiguous.
     """
@@ -115,7 +115,7 @@ class Layer(Protocol):
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
         """Set weights by name; raise `AnswerRaised` for an unknown name or a wrong shape.
 
-        `way` is one of `COPY`, `DATA`, `STATE`, `REPLACE` of `worker.execution`.
+        `way` is one of `COPY`, `DATA`, `STATE`, `REPLACE` from `worker.execution`.
         """
 
     def train(self, mode: bool) -> None:
@@ -146,7 +146,7 @@ class Implementation(Protocol):
         """Call the function several times; return the values as they are after the last call."""
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """Call the function while it is watched, and again without the watch.
+        """Call the function once watched and once unwatched.
 
         With `backward`, the watched call computes gradients, and its backward pass is also watched.
         """
@@ -159,7 +159,7 @@ class Implementation(Protocol):
 
 
 def call_text(name: str, args: Sequence[Any]) -> str:
-    """Write a call with shapes instead of tensors, and with dtypes other than float32.
+    """Write a call with shapes instead of tensors, and with any dtypes other than float32.
 
     The text also says whether a tensor is not contiguous, and whether it begins inside the memory
     of a larger tensor.
@@ -168,7 +168,7 @@ def call_text(name: str, args: Sequence[Any]) -> str:
 
 
 def gradient_text(name: str, args: Sequence[Any], options: GradientOptions = PLAIN) -> str:
-    """Describe a call whose gradient is computed, with the options that are not the default."""
+    """Describe a call whose gradient is computed, with the options that are not defaults."""
     places = " and ".join(str(place + 1) for place in options.frozen)
     turned = ", not contiguous" if options.turned else ""
     ways = {

@@ -1,4 +1,4 @@
-"""Defines assertions about a class; answer and solution build it with the same weights."""
+"""Defines assertions about a class, which answer and solution build with the same weights."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ Weights = Callable[[str, tuple[int, ...]], torch.Tensor]
 
 
 class ExpectLayer:
-    """One class of an exercise, built by the answer and by the solution.
+    """One class in an exercise, built by the answer and by the solution.
 
     Both get the same random weights, different for each parameter. Raises `AssertionError` if the
     answer lacks a weight. A public suite has no solution: the answer's weights then depend on their
     names and shapes; call `load` to set other weights, and compare with given values. `weights`
-    makes the first weights, by default normal ones.
+    makes the initial weights; by default, these are normal.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class ExpectLayer:
         return right
 
     def result(self, *args: Any, likely: str = "", no_grad: bool = False) -> Any:
-        """Call `forward` of the answer and return its value; the arguments must not change."""
+        """Call the answer's `forward` and return its value; the arguments must not change."""
         self._call = no_grad_text(call_text(f"{self._built}.forward", args), no_grad)
         with self._explained():
             outcome = self.answer.forward(args, no_grad)
@@ -226,7 +226,7 @@ class ExpectLayer:
         """Assert that forward works on a second device (meta) and returns its value there.
 
         Both layers remain on that device. Code that needs numbers passes, because meta tensors have
-        none, so compare values before.
+        none, so compare values first.
         """
         usual = self._reference or self.answer
         expected = on_second_device(usual.forward(args).value)
@@ -275,7 +275,7 @@ class ExpectLayer:
         """Assert that backward works, with finite gradients wherever the solution has gradients.
 
         Use this for calls whose gradients can't be compared, because they are stochastic or
-        determined by rounding. With a tolerance, the value is compared.
+        determined by rounding. With a tolerance, the value is compared as well.
         """
         values = partial(difference, tolerance=tolerance) if tolerance else None
         self._backward(args, not_finite, likely, values=values)
@@ -328,7 +328,7 @@ class ExpectLayer:
 
 @contextmanager
 def _born_alike(is_public: bool) -> Iterator[None]:
-    """Seed the random numbers that an answer draws while it is built, in a public suite."""
+    """In a public suite, seed the random numbers that an answer draws while it is built."""
     if not is_public:
         yield
         return

@@ -1,4 +1,4 @@
-"""Defines an implementation that is a module in this process: a solution, or a student's own."""
+"""Defines an implementation that is a module in this process: a solution or a student's answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def signature_of(implementation: object, name: str) -> str:
         return ""
 
 
-@lru_cache(maxsize=256)  # a test needs it at each of its calls
+@lru_cache(maxsize=256)  # a test needs it for each of its calls
 def _parameters_of(function: Callable[..., Any]) -> str:
     parameters = inspect.signature(function).parameters.values()
     bare = (parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters)

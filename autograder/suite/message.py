@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-#: the words with which the last line of a message begins
+#: the words with which the last line of a message may begin
 LIKELY, NEXT_STEP, REMEMBER = "likely: ", "next step: ", "remember: "
 STEPS = (LIKELY, NEXT_STEP, REMEMBER)
 _GOT, _EXPECTED = "got       ", "expected  "
@@ -39,7 +39,7 @@ class Message:
     """The parts of a failed test's message.
 
     `call` is the call with shapes for tensors; `differs` has the lines of `got_expected`, perhaps
-    with lines above; `relation` is one sentence about both values; `step` begins with one of
+    preceded by other lines; `relation` is one sentence about both values; `step` begins with one of
     `STEPS`; `places` contains lines of the student's own code where an error was raised. Failures
     with the same `cause`, if it is not empty, share one message.
     """

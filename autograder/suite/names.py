@@ -1,4 +1,4 @@
-"""Finds by name which torch calls the code of an answer reaches."""
+"""Finds by name which torch calls an answer's code reaches."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
 
 
 def _given(definition: ast.stmt) -> frozenset[str]:
-    """Return the arguments of a function that keep the values that the caller passes."""
+    """Return a function's arguments that keep the values that the caller passes."""
     if not isinstance(definition, ast.FunctionDef):
         return frozenset()
     names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]
@@ -85,19 +85,19 @@ def definitions_reached(source: str, answer: str, apart: tuple[str, ...] = ()) -
 
 
 def definition_of(source: str, name: str) -> ast.stmt | None:
-    """Return the last definition of a name at the top of a module, or None if there is none."""
+    """Return a module's last top-level definition of a name, or None if there is none."""
     found = _read(source).definitions.get(name)
     return found[-1].statement if found else None
 
 
 def imports_of(source: str) -> Mapping[str, str]:
-    """Return the dotted name of each imported name of a module."""
+    """Return the dotted name of each name that a module imports."""
     return _read(source).imports
 
 
 @dataclass
 class _Statement:
-    """A statement at the top of a module: the names in it, and those looked up by strings."""
+    """A top-level statement in a module: the names in it, and those looked up by strings."""
 
     statement: ast.stmt
     names: set[str] = field(default_factory=set)
@@ -125,7 +125,7 @@ class _Module:
 
 @lru_cache(maxsize=16)
 def _read(source: str) -> _Module:
-    """Read a module in one pass; the result has no names if it is not valid Python."""
+    """Read a module in one pass; the result has no names if the module is not valid Python."""
     module = _Module()
     try:
         tree = ast.parse(source)
@@ -161,7 +161,7 @@ def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
 
 
 def _replaces(statement: ast.stmt, name: str, module: _Module) -> bool:
-    """Return whether a statement certainly makes a name a function without using its old value."""
+    """Return whether a statement turns a name into a function without using its old value."""
     if isinstance(statement, DEFINITIONS):
         above = [*statement.decorator_list, *getattr(statement, "bases", [])]
         return name not in {one.id for one in map(_head, above) if one is not None}
@@ -221,7 +221,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
 
 
 def _defined(node: ast.stmt) -> list[str]:
-    """Return the names that a statement at the top of a module, or of a class, defines."""
+    """Return the names that a top-level statement in a module or class defines."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else []
@@ -231,7 +231,7 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def _looked_up(node: ast.AST) -> Iterator[str]:
-    """Yield the strings by which `getattr`, `vars(...)[...]` and `__dict__[...]` look names up."""
+    """Yield the strings by which `getattr`, `vars(...)[...]` and `__dict__[...]` look up names."""
     if isinstance(node, ast.Call):
         called = _called(node.func)
         if called == "getattr" and len(node.args) > 1:

@@ -1,4 +1,4 @@
-"""Defines the pytest plugin of every suite: points in markers, fixtures for answer and solution.
+"""Defines the pytest plugin for every suite: points in markers, fixtures for answer and solution.
 
 A suite is at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. The run decides what
 `implementation` is: a module in this process (`--implementation FOLDER`) or, through
@@ -60,7 +60,7 @@ def exercise_of(suite: Path) -> tuple[str, str]:
 
 
 def from_folder(root: Path) -> ImplementationOf:
-    """Return the implementations in a folder; each module is executed here when first used."""
+    """Return the implementations in a folder; each module is executed when first used."""
     cache: dict[Path, LocalImplementation] = {}
 
     def answers(suite: Path) -> Implementation:
@@ -73,7 +73,7 @@ def from_folder(root: Path) -> ImplementationOf:
 
 
 def draw_for(test: pytest.Item, seed: int) -> Draw:
-    """Return the inputs of one test, which depend only on the seed and the test's name."""
+    """Return the inputs for one test, which depend only on the seed and the test's name."""
     return Draw(seed, f"{test.path.stem}::{test.name}")
 
 
@@ -98,7 +98,7 @@ def implementation(request: pytest.FixtureRequest) -> Implementation:
 
 @pytest.fixture
 def solution(request: pytest.FixtureRequest) -> Implementation | None:
-    """Return the solution module, or None without solutions (on a student's machine)."""
+    """Return the solution module, or None if there are no solutions (on a student's machine)."""
     solutions = request.config.stash.get(SOLUTIONS, None)
     return solutions(request.path) if solutions else None
 

@@ -1,8 +1,8 @@
 """Explains an error that an answer raised, and gives advice.
 
-The first matching row of the tables counts; an error that matches no row still gets a text about
-errors, never one about values. `check` and the notebook, which know more about the place of an
-error, use the same tables.
+The first matching row in the tables counts; an error that matches no row still gets a text about
+errors, never one about values. `check` and the notebook, which know more about where an error
+occurred, use the same tables.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _REFUSED = row(
     "if your own `raise` causes it, its condition rejects a valid call: compare it with the "
     "docstring; otherwise, print the shapes just before the line of the error",
 )
-#: matches a ValueError raised on purpose, which has none of these texts of Python and torch
+#: matches a ValueError raised on purpose, which has none of these texts from Python and torch
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
 #: the words before the student's own lines
 _WHERE = "\nin "
@@ -96,7 +96,7 @@ def _row_of(error: str, table: Iterable[Row], source: str = "") -> Row | None:
 
 
 def kind_of(errors: Iterable[str], question: str) -> str:
-    """Return a description of all errors of answers to a question, or "" if their kinds differ."""
+    """Return a description of all errors in answers to a question, or "" if their kinds differ."""
     kinds = {_kind(error, question) for error in errors}
     return kinds.pop() if len(kinds) == 1 else ""
 

@@ -1,4 +1,4 @@
-"""Explains errors of Python and torch: their texts, the mistakes that they show, and advice."""
+"""Explains errors from Python and torch: their texts, the mistakes that they show, and advice."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ OTHER_ARGUMENTS = "a function is called with arguments that it does not accept"
 class Row:
     """A kind of error: a pattern of "Type: text", the mistake that it shows, and advice.
 
-    The advice may refer to named groups of the pattern in braces, such as `{function}`. A row with
-    `written` is about errors in lines of code that match it. `is_cause` means that such an error
-    always has the mistake that it shows.
+    The advice may refer to the pattern's named groups in braces, such as `{function}`. A row with
+    `written` is about errors in lines of code that match it. `is_cause` means that such an error is
+    always caused by the mistake that it shows.
     """
 
     says: re.Pattern[str]
@@ -77,7 +77,7 @@ OF_LINES: tuple[Row, ...] = (
         r'(?P<function>\w+)\(\) missing \d+ required positional arguments: .*"dim"',
         "a function is called without a dimension",
         "`{function}` needs the dimension along which it works: `dim=-1` is the last one",
-        r"^(?!.*\w=-?\d)",  # not a misspelt name of the argument
+        r"^(?!.*\w=-?\d)",  # not a misspelled argument name
         is_cause=True,
     ),
     row(

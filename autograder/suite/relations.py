@@ -1,8 +1,8 @@
-"""Describes the relation of a result to the expected one: a true sentence, or nothing.
+"""Describes the relation between a result and the expected one: a true sentence, or nothing.
 
 Each relation is tested on the numbers themselves, so that a message may begin with it. A relation
 that may hold by chance is not reported, such as swapped rows and columns if an argument is
-symmetric, or weights of future tokens if an argument has its zeros in the same places.
+symmetric, or weights for future tokens if an argument has its zeros in the same places.
 """
 
 from __future__ import annotations
@@ -205,7 +205,10 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Return whether each row is a multiple of the right row, and two rows have several numbers."""
+    """Return whether each row is a multiple of the right row.
+
+    At least two rows must have several numbers other than zero.
+    """
     if int(((expected.abs() > 1e-6).sum(-1) > 1).sum()) < 2:
         return False
     norms = (expected**2).sum(-1, keepdim=True)

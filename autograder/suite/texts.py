@@ -29,11 +29,11 @@ def written(node: ast.expr) -> Iterator[str]:
 
 
 class ExpressionTexts:
-    """The strings to which the expressions of one module can evaluate.
+    """The strings to which the expressions in one module can evaluate.
 
-    A name can be each string that is assigned to it, or that a loop over literals gives it,
-    anywhere in the module: scopes are not distinguished. A name that is bound in any other way can
-    be any string.
+    A name can be any string that is assigned to it, or that a loop over literals gives it, anywhere
+    in the module: scopes are not distinguished. A name that is bound in any other way can be any
+    string.
     """
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:
@@ -79,7 +79,7 @@ class ExpressionTexts:
             yield from ((node.target, item) for item in self._items(node.iter))
 
     def _items(self, node: ast.expr) -> Sequence[ast.expr | None]:
-        """Return the items of a loop over a literal or a named tuple, otherwise an unknown item."""
+        """Return the items of a loop over a literal or a tuple by name, or else an unknown item."""
         match node:
             case ast.Tuple(items) | ast.List(items) | ast.Set(items) if items:
                 return items
@@ -106,7 +106,7 @@ class ExpressionTexts:
 def _matched(
     target: ast.expr, value: ast.expr | None
 ) -> Iterator[tuple[ast.Name, ast.expr | None]]:
-    """Yield the names of a target, each with its part of the value; None if that is unknown."""
+    """Yield the names in a target, each with its part of the value; None if that is unknown."""
     if isinstance(target, ast.Name):
         yield target, value
     elif isinstance(target, ast.Tuple | ast.List):

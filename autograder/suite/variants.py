@@ -1,8 +1,8 @@
 """Marks and reads known wrong and known right implementations, which are data for the suites.
 
 A variants file (`tests/misconceptions/<assignment>/<exercise>.py`, `tests/alternatives/...`) is
-plain code: each decorated function or class is a variant of one question, and gives the variant its
-name.
+plain code: each decorated function or class is a variant of one question's answer, and its name is
+the variant's name.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Variant:
     """One implementation of a question.
 
     `confuses` and `hint` are empty for a right implementation; `names` contains the names that fit
-    an answer of known intent, which is not an entry of the catalog itself. An alternative that
-    `is_usual` is written by many students, so families of mistakes are also derived from it.
+    an answer of known intent, which is not a catalog entry itself. An alternative that `is_usual`
+    is written by many students, so families of mistakes are also derived from it.
     """
 
     question: str
@@ -91,7 +91,7 @@ def _marked(implementation: T, variant: Variant) -> T:
 
 
 def variants_in(path: Path) -> tuple[Variant, ...]:
-    """Return the variants of a file, in its order, or () if the file doesn't exist."""
+    """Return the variants in a file, in order, or () if the file doesn't exist."""
     if not path.is_file():
         return ()
     name = f"_variants_{path.parent.parent.name}_{path.parent.name}_{path.stem}"
@@ -109,12 +109,12 @@ def _found(module: ModuleType) -> list[Variant]:
 
 
 def variants_read(path: Path) -> tuple[Variant, ...]:
-    """Return the variants of a file without executing it, or () if the file doesn't exist."""
+    """Return the variants in a file without executing it, or () if the file doesn't exist."""
     return variants_of_text(path.read_text(encoding="utf-8")) if path.is_file() else ()
 
 
 def variants_of_text(text: str) -> tuple[Variant, ...]:
-    """Return the variants of a file's text, in its order; they can't be called.
+    """Return the variants in a file's text, in order; they can't be called.
 
     Raises `ValueError` if an argument of a mark is not a literal.
     """
@@ -142,7 +142,7 @@ def _variant_of(decorator: ast.expr, name: str) -> Variant:
 
 
 def module_texts(solution: Path, variants: Path) -> Iterator[tuple[Variant, str]]:
-    """Yield each variant of a file, if it exists, with its submission; see `submissions_of`."""
+    """Yield each variant in a file, if the file exists, with its submission (`submissions_of`)."""
     if variants.is_file():
         texts = (path.read_text(encoding="utf-8") for path in (solution, variants))
         yield from submissions_of(*texts)
@@ -163,7 +163,7 @@ def submissions_of(solution: str, variants: str) -> Iterator[tuple[Variant, str]
 
 
 def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the statements of a variants file, each with its variant's name, or ''."""
+    """Yield the statements in a variants file, each with its variant's name, or ''."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and any(
             map(_is_mark, node.decorator_list)

@@ -1,4 +1,4 @@
-"""Generates tests of general properties from the declaration of a question."""
+"""Generates tests of general properties from a question's declaration."""
 
 from .class_tests import check_drops
 from .declaration import NO_TENSORS, TRAITS, Case, Traits

@@ -103,7 +103,7 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test every size of the class and of its calls, once as 1 and once large."""
+    """Test every size of the class and of its calls, once at 1 and once large."""
     chosen = CallSizes(traits, expect.draw)
     plan = _builds_and_calls(traits, chosen)
     # build all before the first call: building a layer must not change the others
@@ -112,7 +112,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     middle = built(expect, traits, sizes)
     for index, (layer, (_, calls)) in enumerate(zip(layers, plan, strict=True)):
         layer.train(index % 2 == 0)
-        # ordinary numbers for the largest call: an error in one neuron only shows with many tokens
+        # ordinary numbers for the largest call: an error in one neuron shows only with many tokens
         for turn, now in enumerate(sorted(calls, key=_entries, reverse=True)):
             numbers = of_turn(turn * (1 + index % 2))
             layer.same(*arguments(expect, traits, now, layout=numbers), likely=likely)
@@ -268,7 +268,7 @@ def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer)
 
 
 def _frozen_together(names: Iterable[str]) -> list[list[str]]:
-    """Return groups of weights to freeze together: one weight, or all of a submodule's layers.
+    """Return groups of weights to freeze together: one weight, or all weights in a submodule.
 
     Training often freezes a whole submodule, and gradients must still pass through it.
     """
@@ -280,7 +280,7 @@ def _frozen_together(names: Iterable[str]) -> list[list[str]]:
 
 
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:
-    """Test large inputs of a layer with small weights, with one head or group if it has any.
+    """Test a layer with large inputs and small weights, with one head or group if it has any.
 
     If there are several inputs, only the first needs a gradient; the others are data, such as past
     tokens.
@@ -341,7 +341,7 @@ LAYER_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {
 }
 
 
-#: a rate of dropout at which a call in train mode can't be mistaken for one in eval mode
+#: a dropout rate at which a call in train mode can't be mistaken for one in eval mode
 RATE = 0.5
 #: a range of rates so small that a small call often drops nothing, but enlarges the other entries
 _LEAST_RATE, _SLIGHT_RATE = 0.001, 0.01
@@ -357,7 +357,7 @@ _TRAIN = (
 
 
 def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer, slight: ExpectLayer) -> None:
-    """Check that two layers, the second with a small rate, drop in train mode only.
+    """Check that two layers, the second with a small rate, drop entries only in train mode.
 
     The first layer is called with several sizes.
     """
@@ -389,7 +389,7 @@ def check_drops(
     no_grad: bool = False,
     likely: str = _TRAIN,
 ) -> None:
-    """Check that a call in train mode differs from the `right` value of eval mode."""
+    """Check that a call in train mode differs from the `right` value in eval mode."""
     got = layer.train().result(*args, likely=likely, no_grad=no_grad)
     layer.that(
         is_apart(got, right),

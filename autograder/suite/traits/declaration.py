@@ -87,33 +87,34 @@ class Root(Protocol):
         """The likely cause if an answer is wrong with these numbers."""
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
-        """Return arguments of a function with the same shapes as those that were `made`."""
+        """Return arguments for a function with the same shapes as those that were `made`."""
 
     def weights(self, draw: Draw, size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
         """Return a function that draws a layer's weight from its name and shape."""
 
     def tokens(self, draw: Draw, *shape: int) -> torch.Tensor:
-        """Draw an argument of a layer whose weights `weights` draws."""
+        """Draw an argument for a layer whose weights `weights` draws."""
 
 
 @dataclass(frozen=True)
 class Traits:
-    """The declaration of a function, or with `build` of a class, and its properties.
+    """The declaration of a function or, with `build`, of a class, and its properties.
 
-    `inputs` contains the arguments of a call (of `forward`), and `build` contains those of the
-    class. A letter in a shape is a size; `sizes`, `smallest` and `largest` give its usual, least
-    and largest value if they differ from the defaults, and a letter in `fixed` never changes.
-    Values are compared after the function `after`, in `dtype` unless a test uses a different one;
-    `weights` draws the weights of a layer. `factors` multiply the numbers of the tensor arguments,
-    in their order, in one call: some become large, and results stay moderate. `loops` counts the
-    steps of the plainest right answer, in letters (`T*S*d+T*S*d_v`), and limits the sizes of calls
-    so that this answer ends in time. The default is the product of all letters of a call and the
-    heads, with `T` twice if a call has no `S`, because every token may attend to every other one.
-    With `judged`, only gradients with respect to the arguments at these places are compared; the
-    `case` of a function is also called with gradients. `likely` replaces the likely cause in the
-    message of a trait's failure. `root` is the size whose square root is a divisor, with inputs
-    that show a wrong divisor. `own` names a test of the suite for each trait that the test shows;
-    `without` says why a trait has no test.
+    `inputs` contains the arguments of a call (for a class, of `forward`), and `build` contains the
+    arguments that build the class. A letter in a shape is a size; `sizes`, `smallest` and `largest`
+    give its usual, least and largest value if they differ from the defaults, and a letter in
+    `fixed` never changes. Values are compared after applying the function `after`, in `dtype`
+    unless a test uses a different one; `weights` draws the weights of a layer. `factors` multiply
+    the numbers in the tensor arguments, in their order, in one call: some become large, and results
+    stay moderate. `loops` counts the steps of the plainest right answer, in letters
+    (`T*S*d+T*S*d_v`), and limits the sizes of calls so that this answer finishes in time. The
+    default is the product of all letters in a call and the heads, with `T` twice if a call has no
+    `S`, because every token may attend to every other one. With `judged`, only gradients with
+    respect to the arguments at these positions are compared; the `case` of a function is also
+    called with gradients. `likely` replaces the likely cause in the message when a trait fails.
+    `root` is the size whose square root is a divisor, with inputs that show a wrong divisor. `own`
+    maps each trait that one of the suite's own tests shows to the name of this test; `without` says
+    why a trait has no test.
     """
 
     question: str
@@ -142,7 +143,7 @@ class Traits:
 
     @property
     def has_rate(self) -> bool:
-        """True if the class takes a rate of dropout."""
+        """True if the class takes a dropout rate."""
         return any(
             isinstance(item, Rate) or (isinstance(item, CustomInput) and item.rate)
             for item in self.build or ()
@@ -162,7 +163,7 @@ class Traits:
         return Sizes({**self.sizes, **known}, leading, rate)
 
     def alone(self) -> Sizes:
-        """Return sizes for one sample, head or group, and a rate of dropout that drops everything.
+        """Return sizes for one sample, head or group, and a dropout rate that drops everything.
 
         If all arguments are numbers, there is also only one token.
         """
@@ -265,7 +266,7 @@ def shorter(
 ) -> Sizes:
     """Reduce the longest of some letters until a call has at most `most` steps.
 
-    No letter becomes less than its `least`.
+    No letter is reduced below its `least`.
     """
     while steps(sizes) > most:
         longest = max((sizes.letters[x] for x in least), default=0)
@@ -279,7 +280,7 @@ def shorter(
 
 
 def thin(sizes: Sizes, inputs: Sequence[Input], smallest: Mapping[str, int]) -> Sizes:
-    """Reduce all sizes but the longest of a tensor that would be very large."""
+    """Reduce all sizes except the longest in a tensor that would be very large."""
     for item in inputs:
         if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
             longest = max(item.letters, key=sizes.letters.__getitem__)

@@ -109,9 +109,9 @@ def _all_alike(
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test every size once as 1 and once large, with none to three leading dimensions.
+    """Test every size once at 1 and once large, with zero to three leading dimensions.
 
-    Calls alternate between the dtype of the declaration and float64.
+    Calls alternate between the declaration's dtype and float64.
     """
     asked = CallSizes(traits, expect.draw)
     usual = traits.usual()
@@ -146,7 +146,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     """Check that no call breaks a rule, for long inputs, many dimensions, or many samples.
 
-    An optional argument is missing in some of the calls. If gradients are tested at such sizes,
+    An optional argument is left out of some of the calls. If gradients are tested at such sizes,
     the call is watched together with its backward pass.
     """
     asked, ways = CallSizes(traits, expect.draw), traits.each_way()
@@ -172,7 +172,8 @@ def _any_numbers(
     ]
 
 
-#: sets some numbers to zero, by the kind of numbers; each row of weights keeps its first number
+#: sets some numbers to zero, depending on the kind of numbers; each row of weights keeps its first
+#: number
 _ZEROS: Mapping[Values, Layout] = {normal: with_zeros, positive: with_zeros, rows: with_unused}
 
 
@@ -221,7 +222,7 @@ def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
-    """Make arguments as `_made` does, with a last tensor that is not contiguous."""
+    """Make arguments like `_made`, but with a last tensor that is not contiguous."""
     made = _made(expect, traits, sizes, dtype)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
     for place in places[-1:]:
@@ -236,7 +237,7 @@ def _made(
     dtype: torch.dtype,
     numbers: Layout = as_drawn,
 ) -> list[Any]:
-    """Make arguments; in float64, sums of them nearly cancel, so that float32 would lose digits."""
+    """Make arguments; in float64, their sums nearly cancel, so that float32 would lose digits."""
     tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
     cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
     if not cancels:
@@ -248,8 +249,8 @@ def _made(
 def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:
     """Make the last tensor large, with two slices that nearly cancel, if its factor is above 1.
 
-    The other arguments weight both slices alike, so float32 loses digits of each sum, whatever is
-    drawn and in whatever order a processor adds.
+    The other arguments weight both slices alike, so float32 loses digits of each sum, regardless of
+    what is drawn and of the order in which a processor adds.
     """
     tensors = [(n, item) for n, item in enumerate(traits.inputs) if isinstance(item, Tensor)]
     place, last = tensors.pop()
@@ -286,7 +287,7 @@ def _dimension(item: Tensor, part: str) -> int:
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test gradients with respect to all differentiable arguments, and to each alone."""
+    """Test gradients with respect to all differentiable arguments, and to each one alone."""
 
     def check(arguments: Sequence[Any], cause: str = likely, way: GradientOptions = PLAIN) -> None:
         expect.gradients(
@@ -348,12 +349,12 @@ def _frozen_in_turn(
     """Yield arguments, and the positions of those that need no gradient.
 
     In each turn, the next size has its smallest value (usually 1). One argument at a time needs no
-    gradient, and if there are many, also the first half of them. A single argument always needs a
-    gradient.
+    gradient; if there are many arguments, the last turn does this for the first half of them. A
+    single argument always needs a gradient.
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
-    # with one token, the gradient to the queries is zero: leave the lengths alone
+    # with one token, the gradient with respect to the queries is zero: leave the lengths alone
     letters = [x for x in traits.call_letters() if x not in LENGTHS]
     for turn, place in enumerate(places):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)

@@ -43,25 +43,25 @@ def sliced(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def expanded(tensor: torch.Tensor) -> torch.Tensor:
-    """Repeat the first entry of the first dimension everywhere, as `.expand` does."""
+    """Repeat the first entry along the whole first dimension, using `.expand`."""
     return tensor[:1].clone().expand_as(tensor)
 
 
 def inside(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a contiguous tensor that begins inside its memory, as `x[1:]` does."""
+    """Return a contiguous tensor that begins inside its memory, like `x[1:]`."""
     row = tensor.reshape(-1)
     return torch.cat([row[:1], row])[1:].view(tensor.shape)
 
 
 def with_holes(tensor: torch.Tensor) -> torch.Tensor:
-    """Set every fifth number, in the order of memory, to zero."""
+    """Set every fifth number, in memory order, to zero."""
     holed = tensor.clone()
     holed.as_strided((holed.numel(),), (1,))[3::5] = 0
     return holed
 
 
 def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
-    """Set every fifth number to zero, and the second row if there are more than two."""
+    """Set every fifth number to zero, and the second row if there are more than two rows."""
     holed = with_holes(tensor)
     if holed.dim() > 1 and holed.shape[-2] > 2:
         holed[..., 1, :] = 0
@@ -96,7 +96,7 @@ Values = Callable[[Draw, tuple[int, ...], torch.dtype], torch.Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes of the letters in one call, the leading dimensions, and the rate of dropout."""
+    """The sizes of the letters in one call, the leading dimensions, and the dropout rate."""
 
     letters: Mapping[str, int]
     leading: tuple[int, ...] = ()
@@ -114,7 +114,7 @@ class Sizes:
         return tuple(sizes)
 
     def but(self, letters: Mapping[str, int], leading: tuple[int, ...] | None = None) -> Sizes:
-        """Return a copy with other sizes for some letters and, if given, leading dimensions."""
+        """Return a copy with different sizes for some letters and, if given, leading dimensions."""
         changed = replace(self, letters={**self.letters, **letters})
         return changed if leading is None else replace(changed, leading=leading)
 
@@ -123,7 +123,7 @@ class Sizes:
 
 
 def letters_of(text: str) -> list[str]:
-    """Return the letters of an expression or of a shape, in their order."""
+    """Return the letters in an expression or a shape, in order."""
     parts = text.replace("*", " ").replace("+", " ").split()
     return [part for part in parts if part != LEADING and not part.isdigit()]
 
@@ -175,7 +175,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """int64 ids of rows of a table, such as `Ids("T", below="V")`; the last row always occurs."""
+    """int64 ids of table rows, such as `Ids("T", below="V")`; the last row always occurs."""
 
     shape: str
     below: str
@@ -213,7 +213,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The rate of dropout: 0 if train mode should compute the same as eval mode."""
+    """The dropout rate: 0 if train mode should compute the same as eval mode."""
 
     letters: list[str] = field(default_factory=list)
 
@@ -228,7 +228,7 @@ class Rate:
 class CustomInput:
     """Any other argument, made by a function from a draw and the sizes.
 
-    `rate` says whether the argument contains the rate of dropout of the sizes.
+    `rate` says whether the argument contains the dropout rate in the sizes.
     """
 
     function: Callable[[Draw, Sizes], Any]
@@ -236,7 +236,7 @@ class CustomInput:
     rate: bool = False
 
     def make(self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn) -> Any:
-        """See `Input.make`; only a mask of several rows gets the layout."""
+        """See `Input.make`; only a mask with several rows gets the layout."""
         made = self.function(draw, sizes)
         is_mask = isinstance(made, torch.Tensor) and made.dtype == torch.bool and made.dim() > 1
         return layout(made) if is_mask else made
@@ -277,7 +277,8 @@ class NoArgument:
 class OptionalInput:
     """The last argument of a call if it is optional: None in every third call.
 
-    Each generated test therefore also reaches code that runs only without it, or only with it.
+    Each generated test therefore reaches both code that runs only with it and code that runs only
+    without it.
     """
 
     item: Input

@@ -53,7 +53,7 @@ _Ask = Callable[[Sequence[Any]], Any]
 
 
 def check_by_itself(expect: Expect, traits: Traits, *, moves: bool = True) -> None:
-    """Run all checks of a question that need no solution.
+    """Run all checks for a question that need no solution.
 
     With `moves`, a class is also moved to a different device; some questions do not promise this.
     """
@@ -90,7 +90,7 @@ def _check_function(expect: Expect, traits: Traits) -> None:
 
 
 def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]]:
-    """Check a class, except on another device; return the layer and a call's arguments."""
+    """Check a class, except on a different device; return the layer and a call's arguments."""
     assert traits.build is not None
     arguments = arguments_of(traits.build, expect.draw, traits.usual(), traits.dtype)
     layer = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)

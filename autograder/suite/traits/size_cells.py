@@ -1,17 +1,17 @@
 """Chooses the sizes that generated tests use.
 
 A right answer may loop over every number, and must still end in time: the loops of one question can
-take longer than all other work for a class. So each size is at its largest in one call, with all
-other sizes as small as possible. Sizes in between are drawn from the secret of the class, so that
-no list of sizes can be learned, and each size is tested sooner or later.
+take longer than all other work for a class. Therefore each size is at its largest in one call, with
+all other sizes as small as possible. Sizes in between are drawn from the class secret, so that no
+list of sizes can be learned, and each size is tested sooner or later.
 
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
   and the rest have their usual sizes;
 - `between`: each length is drawn between a middle size and its largest, together with all free
-  sizes; then each is one below its largest, so that a large even and a large odd length are always
-  tested;
+  sizes; then each differs from its largest by one, so that a large even and a large odd length are
+  always tested;
 - `after_blocks`: each length, and the number of samples and heads, is one above a whole number of
-  blocks, for all usual sizes of blocks: an answer in blocks may lose a last block of size 1;
+  blocks, for all usual block sizes: an answer that works in blocks may lose a last block of size 1;
 - `middling`: all sizes are drawn around the middle;
 - `long`: all lengths are at their largest;
 - `many`, `wide`: many samples; a few tokens with long vectors;
@@ -38,10 +38,10 @@ _LARGEST: Mapping[str, int] = {
 _VECTORS, _SHORT_VECTORS = range(67, 91), 10
 #: letters that count tokens
 LENGTHS = ("T", "S", "P")
-#: the most steps of a call in loops over every number: each takes 10 us, with gradients 100 us. A
-#: right answer with loops may be slow in every call of a question, so only a few calls may be long.
-#: In order: an ordinary call, one with gradients, one with gradients of a function (which has more
-#: of them), and calls in which all lengths, or all sizes, are large
+#: the most steps of a call in loops over every number: each takes 10 us, or 100 us with gradients.
+#: A right answer with loops may be slow in every call of a question, so only a few calls may be
+#: long. In order: an ordinary call, one with gradients, one with gradients of a function (which has
+#: more of them), and calls in which all lengths, or all sizes, are large
 USUAL, WITH_GRADIENTS, FEW, LONG, _ALL_LARGE = 3_000, 1_500, 400, 1_500, 5_000
 #: the most steps of a call in which one letter is at its largest: 128 tokens that all attend to
 #: each other, and are projected one by one
@@ -56,7 +56,7 @@ _FEW_GROUPS = 5
 #: sizes one above multiples of 64, of 24, 32 and 48, and of 20, 25 and 50; also for samples and
 #: heads
 _AFTER_BLOCKS, _SAMPLES_AFTER, _HEADS_AFTER = (65, 97, 101), (33, 61), (9, 13)
-#: the most words of a vocabulary, without a limit and in these calls: with more words, a number for
+#: the most words in a vocabulary, without a limit and in these calls: with more words, a number for
 #: each word and token would exceed the limit of a reply
 _ANY, _FEW_WORDS = 1 << 30, 1000
 #: the number of tokens if there are many samples
@@ -82,7 +82,7 @@ class CallSizes:
         self._shorter = ("T", "S")[draw.integer(0, 1)] if {"T", "S"} <= {*self._letters} else ""
         self._is_batched = traits.has_leading
         self.leads = LeadingDimensions(traits)
-        #: how often each count was drawn: first above the middle, then below it
+        #: how many times each count was drawn: first above the middle, then below it
         self._drawn_counts: dict[str, int] = {}
 
     def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
@@ -126,8 +126,8 @@ class CallSizes:
     def between(self, base: Sizes) -> list[Sizes]:
         """Return calls in which one length after another is between a middle size and its largest.
 
-        In further calls, the length is one below its largest. Of these two sizes, one is even and
-        one is odd, so an answer that is wrong for even or for odd lengths fails with every secret.
+        In further calls, the length differs from its largest by one. One of these two is even and
+        the other odd, so an answer that is wrong for even or odd lengths fails with every secret.
         """
         lengths = [x for x in self._lengths if self._largest(x) > _MIDDLE + 1]
         drawn = [self._draw.integer(_MIDDLE + 1, self._largest(x) - 1) for x in lengths]
@@ -159,7 +159,7 @@ class CallSizes:
         return [self._bounded(sizes, self._letters, ONE_LARGE) for sizes in calls]
 
     def heads_after_blocks(self, base: Sizes) -> list[Sizes]:
-        """Return calls in which a class's heads or groups are one above a multiple of blocks."""
+        """Return calls in which a class has one head or group too many to fill whole blocks."""
         few = base.but(dict.fromkeys(self._lengths, _SEEN))
         counts = [x for x in self._built if x in COUNTS]
         return [few.but({x: n}) for x in counts for n in _HEADS_AFTER]
@@ -194,7 +194,7 @@ class CallSizes:
         most: int = USUAL,
         largest: int = 0,
     ) -> Sizes:
-        """Return sizes with the values in `letters`, and others reduced to a call of `most` steps.
+        """Return sizes with the values in `letters`; others are reduced until `most` steps suffice.
 
         The letters themselves are reduced only if the call still takes more than `largest` steps.
         """
@@ -308,7 +308,7 @@ class CallSizes:
         return [many, self.many(_PAIRS)] if is_alone else [many]
 
     def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
-        """Return least sizes for the letters that are larger in every call of `asked`, or None."""
+        """Return the least sizes for letters that are larger in every call in `asked`, or None."""
         least = self._least(self._letters)
         unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
         return self._traits.usual((1,)).but(unseen) if unseen else None
@@ -351,7 +351,7 @@ class CallSizes:
         return {x: self._traits.smallest.get(x, 1) for x in letters}
 
     def other(self, base: Sizes) -> Sizes:
-        """Change all sizes that may differ between calls, in turn by -1 and by +2."""
+        """Change all sizes that may differ between calls, alternately by -1 and by +2."""
         changes = (-1, 2)
         letters = {x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)}
         return base.but(letters, tuple(n + changes[i % 2] for i, n in enumerate(base.leading)))
@@ -387,7 +387,7 @@ class LeadingDimensions:
         return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
 
     def other_five(self) -> tuple[int, ...]:
-        """Return dimensions like `five`, with the 1 elsewhere, which shows other mistakes."""
+        """Return dimensions like `five`, but with the 1 elsewhere, to show other mistakes."""
         five = self.five()
         return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
 

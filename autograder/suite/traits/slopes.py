@@ -1,4 +1,4 @@
-"""Compares gradients with the change of a value after small steps of inputs and weights."""
+"""Compares gradients with the change in a value after small steps in inputs and weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from ..arguments import Draw
 from ..failures import DTYPE
 
-#: a step so small that it does not change values with only the digits of float32
+#: a step so small that it does not change values that have only the digits of float32
 STEP = 1e-7
 _GRADIENT = (
     "in float64, a small step of an input changes the value as the gradient predicts: "

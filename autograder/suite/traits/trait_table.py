@@ -1,6 +1,6 @@
 """Defines the general rules for questions, and the table that says how each question is tested.
 
-An empty cell of the table needs a reason.
+An empty cell in the table needs a reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .declaration import (
 )
 from .function_tests import FUNCTION_TESTS
 
-#: words for students about the properties that grading tests
+#: words for students about the properties that are tested in grading
 _FOR_STUDENTS: Mapping[str, str] = {
     SIZE: "other sizes",
     LAYOUT: "other memory orders",
@@ -117,7 +117,7 @@ class Row:
 
     @property
     def rules(self) -> dict[str, str]:
-        """The test of each general rule, a reason for having none, or "" if neither is known."""
+        """The test for each general rule, a reason for having none, or "" if neither is known."""
         return {
             rule.name: f"({self.not_asked[rule.name]})"
             if rule.name in self.not_asked
@@ -127,12 +127,12 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """The test of each trait, a reason for having none, or "" if neither is known."""
+        """The test for each trait, a reason for having none, or "" if neither is known."""
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property
     def for_students(self) -> str:
-        """The traits that grading tests, in words for a student, or "" if none is shown."""
+        """The traits that are tested in grading, in words for a student, or "" if none is shown."""
         return ", ".join(
             words
             for trait, words in _FOR_STUDENTS.items()
@@ -146,7 +146,7 @@ class Row:
 
 
 def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """Return a row for each question of a suite, and the problems in these rows.
+    """Return a row for each question in a suite, and the problems in these rows.
 
     A question may have several declarations. Raises any error that the suite's file raises.
     """
@@ -159,7 +159,7 @@ def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
 
 
 def declarations(suite: Path) -> tuple[Traits, ...]:
-    """Return all declarations of a suite, in its order. Raises any error that its file raises."""
+    """Return all declarations in a suite, in order. Raises any error that its file raises."""
     return tuple(_declared(_loaded(suite)))
 
 
