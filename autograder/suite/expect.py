@@ -94,8 +94,8 @@ class Expect:
         Returns the answer's value if it is right, otherwise the solution's. Compares type, shape,
         dtype, and values within the default tolerance for the expected dtype; with `after`,
         compares the results of that function instead. With `no_grad`, the call is made under
-        `torch.no_grad()`; by default, every second call in a test is, because an answer may compute
-        differently if no gradients are needed.
+        `torch.no_grad()`; by default, this applies to every second call in a test, because an
+        answer may compute differently if no gradients are needed.
         """
         expected = self.solution.call(question, args).value
         if no_grad is None:

@@ -170,7 +170,7 @@ class ExpectLayer:
         tolerance: Tolerance | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that forward equals the solution's and changes no argument; return the value."""
+        """Assert that `forward` equals the solution's and changes no argument; return the value."""
         expected = self.reference.forward(args).value
         return self.value(args, expected, likely=likely, tolerance=tolerance, no_grad=no_grad)
 
@@ -223,7 +223,7 @@ class ExpectLayer:
                 self._failures.add(wrong_value(self._call, text, got, expected, likely))
 
     def moves(self, *args: Any, likely: str) -> None:
-        """Assert that forward works on a second device (meta) and returns its value there.
+        """Assert that `forward` works on a second device (meta) and returns its value there.
 
         Both layers remain on that device. Code that needs numbers passes, because meta tensors have
         none, so compare values first.
@@ -258,7 +258,7 @@ class ExpectLayer:
         check_numbers(self._call, value)
 
     def raises(self, *args: Any, error: type[Exception], likely: str, naming: str = "") -> None:
-        """Assert that forward raises `error`, or a subclass, with `naming` in its message."""
+        """Assert that `forward` raises `error`, or a subclass, with `naming` in its message."""
         self._call = call_text(f"{self._built}.forward", args)
         wrong = wrong_refusal(
             self._call, lambda: self.answer.forward(args).value, error, likely, naming

@@ -105,7 +105,7 @@ class _Statement:
 
     @cached_property
     def reads(self) -> set[str]:
-        """The names of the module that the statement reads, without a function's local names."""
+        """The module's names that the statement reads, without a function's local names."""
         return names_of(self.statement).reads
 
 

@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, and prepare the implementation that the options choose."""
+    """Declare the markers, and prepare the implementation that the options select."""
     config.addinivalue_line(
         "markers",
         "question(name, points): the question that the test judges, and the points of each case; "

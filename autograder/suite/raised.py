@@ -57,7 +57,7 @@ _COUNTED = re.compile(r"(?<![\w.])(?P<function>[\w.]+)\(\) (takes|missing|got)")
 
 
 def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
-    """Return advice on a fault of an answer to `question`, which is called with `signature`.
+    """Return advice on a fault in an answer to `question`, which is called with `signature`.
 
     The advice is empty if the fault's message already contains it.
     """

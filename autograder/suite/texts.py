@@ -79,7 +79,7 @@ class ExpressionTexts:
             yield from ((node.target, item) for item in self._items(node.iter))
 
     def _items(self, node: ast.expr) -> Sequence[ast.expr | None]:
-        """Return the items of a loop over a literal or a tuple by name, or else an unknown item."""
+        """Return the items of a loop over a literal or a tuple's name, or [None] if unknown."""
         match node:
             case ast.Tuple(items) | ast.List(items) | ast.Set(items) if items:
                 return items

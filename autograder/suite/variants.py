@@ -25,8 +25,8 @@ class Variant:
     """One implementation of a question.
 
     `confuses` and `hint` are empty for a right implementation; `names` contains the names that fit
-    an answer of known intent, which is not a catalog entry itself. An alternative that `is_usual`
-    is written by many students, so families of mistakes are also derived from it.
+    an answer whose intent is known, which is not a catalog entry itself. An alternative that
+    `is_usual` is written by many students, so families of mistakes are also derived from it.
     """
 
     question: str
@@ -71,7 +71,7 @@ def combination(question: str, *mistakes: str) -> Callable[[T], T]:
 
 
 def intended(question: str, means: str, *names: str) -> Callable[[T], T]:
-    """Mark a wrong answer of known intent, with a description and the names that fit it."""
+    """Mark a wrong answer whose intent is known, with a description and the names that fit it."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__

@@ -164,7 +164,7 @@ def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, li
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test calls in both modes in turn, new weights after a call, and a restored layer."""
+    """Test calls in alternating modes, new weights after a call, and a restored layer."""
     # if nothing else may change from call to call, use leading dimensions, which may change
     sizes = traits.usual(() if traits.call_letters() else (2, 1))
     layer = built(expect, traits, sizes)

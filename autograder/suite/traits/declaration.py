@@ -175,7 +175,7 @@ class Traits:
         """Return sizes in which the last letter's size is exchanged with that of another letter.
 
         The product of the two sizes stays the same: an answer may wrongly keep a table for each
-        number of columns, which is such a product.
+        number of columns, and this number is such a product.
         """
         usual = self.usual()
         *others, last = self.call_letters() or [""]
@@ -221,7 +221,7 @@ class Traits:
         return samples * sizes.of(self._steps)
 
     def looped(self) -> list[str]:
-        """Return the letters of the sizes that an answer written with loops runs over."""
+        """Return the letters of the sizes that an answer written with loops iterates over."""
         return list(dict.fromkeys(letters_of(self._steps)))
 
     @cached_property

@@ -341,7 +341,7 @@ def rising(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def falling(tensor: torch.Tensor) -> torch.Tensor:
-    """Sort each row from large to small, without positive numbers if there are negative ones."""
+    """Sort each row in descending order; make all numbers negative if any of them is."""
     if not _is_free(tensor):
         return tensor
     one_sign = -tensor.abs() * _ONE_SIGN if _has_negative(tensor) else tensor

@@ -1,7 +1,7 @@
 """Checks that an answer agrees with itself, for public checks, which have no solution.
 
 A batch must give the same results as its samples one by one, the layout in memory must not matter,
-and a gradient must agree with small steps of the inputs and of a layer's weights. A layer must
+and a gradient must agree with small steps in the inputs and in a layer's weights. A layer must
 compute the same as a new one with its weights, in both modes, and must work on a different device.
 """
 

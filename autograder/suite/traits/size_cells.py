@@ -1,9 +1,9 @@
 """Chooses the sizes that generated tests use.
 
-A right answer may loop over every number, and must still end in time: the loops of one question can
-take longer than all other work for a class. Therefore each size is at its largest in one call, with
-all other sizes as small as possible. Sizes in between are drawn from the class secret, so that no
-list of sizes can be learned, and each size is tested sooner or later.
+A right answer may loop over every number, and must still finish in time: the loops of one question
+can take longer than all other work for a class. Therefore each size is at its largest in one call,
+with all other sizes as small as possible. Sizes in between are drawn from the class secret, so that
+no list of sizes can be learned, and each size is tested sooner or later.
 
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
   and the rest have their usual sizes;
@@ -287,7 +287,7 @@ class CallSizes:
         return self._bounded(self._wide((1,), {}), self._letters)
 
     def samples(self) -> list[Sizes]:
-        """Return calls with the most samples, and with over half as many, of a few short tokens."""
+        """Return calls with a few short tokens and the most samples, or over half as many."""
         if not self._is_batched:
             return []
         least, most = self._traits.smallest, _LARGEST["B"]
@@ -392,7 +392,7 @@ class LeadingDimensions:
         return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
 
     def four(self) -> tuple[int, ...]:
-        """Return leading dimensions of one sample that give the largest tensor four dimensions."""
+        """Return leading dimensions for one sample that give the largest tensor four dimensions."""
         return (1,) * (len(self.five()) - 1)
 
     def few(self, turn: int) -> tuple[int, ...]:

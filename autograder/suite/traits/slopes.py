@@ -56,7 +56,7 @@ def check_dtype(value: Any, that: Callable[..., None]) -> None:
 
 
 def dot(value: Any, cotangent: Any) -> float:
-    """Return the sum of all products of two trees of tensors."""
+    """Return the dot product of two trees of tensors."""
     pairs = zip(tree_leaves(value), tree_leaves(cotangent), strict=True)
     return sum(float((one.detach() * other).sum()) for one, other in pairs)
 

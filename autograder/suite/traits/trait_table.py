@@ -104,7 +104,7 @@ RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The traits of one question, each with `generated`, the name of a test, or a reason.
+    """The traits of one question, each mapped to `generated`, a test's name, or a reason.
 
     `not_asked` maps the name of a rule to the reason why the rule does not apply to the question.
     """
@@ -212,7 +212,7 @@ def _problems(row: Row, tests: list[tuple[str, str, Any]]) -> Iterator[str]:
 
 
 def check_trait(expect: Expect, traits: Traits, trait: str) -> None:
-    """Run the generated test of a trait; raise `LookupError` if no trait has this name."""
+    """Run the generated test for a trait; raise `LookupError` if no trait has this name."""
     if trait not in GENERATED:
         raise LookupError(f"no generated test is called {trait!r}; there are {GENERATED}")
     tests = FUNCTION_TESTS if traits.build is None else LAYER_TESTS
