@@ -1,4 +1,4 @@
-"""Judges all questions of an exercise, then repeats those that depend on a wrong answer."""
+"""Judges all questions in an exercise, and judges again those that depend on a wrong answer."""
 
 from __future__ import annotations
 
@@ -212,8 +212,8 @@ def _digest_of(answers: SubmittedExercise) -> bytes:
 class _Task:
     """One exercise of one submission; `ruled` collects the questions with a rule about calls.
 
-    `replies` collects a hash of each worker's replies, or is None if a worker replied in an unusual
-    way.
+    `replies` collects a hash of each worker's replies, or is None if any replies depended on more
+    than the submitted text.
     """
 
     assignment: Assignment

@@ -147,8 +147,8 @@ class Grader(Protocol):
 class JobTask:
     """A submission to grade.
 
-    `tries` counts the attempts to grade it, and `losses` the fork servers that were lost
-    meanwhile. `ends` records the places at which jobs ended.
+    `tries` counts the attempts to grade it, and `losses` the fork servers that were lost during
+    these attempts. `ends` records the places where jobs ended.
     """
 
     submission: Submission

@@ -37,7 +37,7 @@ Failed = Callable[[Submission, str], SubmissionResult]
 class Jobs:
     """Grades on this machine: the default backend of a run.
 
-    `around` may wrap the engine's grader in another one. `weaker` is called before anything is
+    `around` may wrap the engine's grader in another grader. `weaker` is called before anything is
     graded if the tier is weaker than the strongest one and was not requested. It gets the tier and
     the reasons, and may raise `UserError`.
     """

@@ -22,7 +22,7 @@ from .watch import Costs, Stage, total_costs
 
 @dataclass(slots=True)
 class Ledger:
-    """Numbers attempts, counts results, and keeps them in a file if one is given."""
+    """Numbers attempts, counts results, and keeps the results in a file if one is given."""
 
     file: ResultsFile | None
     tell: OnResult
@@ -111,9 +111,9 @@ def grade_class(
     """Grades every submission below a folder and appends a line for each to the results file.
 
     `backend` grades the submissions (default: processes on this machine); `found` contains the
-    submissions, if the caller has already listed them. An assignment with wrong content is left
+    submissions, if the caller has already listed them. An assignment whose content is wrong is left
     out. If there is nothing to grade, no sandbox is started and torch is not loaded. Raises
-    `ContentError` if no other assignment is left, `UserError` for something that the user must
+    `ContentError` if that leaves no assignment, `UserError` for something that the user must
     change, `IsolationUnavailable` if no tier works, and `GraderError` if the grader itself fails.
     """
     if found is None:

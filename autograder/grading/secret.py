@@ -1,4 +1,4 @@
-"""Computes digests of assignments and keeps a class's secret; tests' inputs depend on both.
+"""Computes digests of assignments and keeps the class secret; tests' inputs depend on both.
 
 A suite alone does not reveal its inputs. Nothing here loads torch or starts a sandbox.
 """
@@ -30,8 +30,8 @@ JUDGING = 3
 def asked_digest(assignment: Assignment) -> str:
     """Returns a digest of the questions: hidden suites, rules, solutions, parts and limits.
 
-    The inputs of tests depend on it, so it must not depend on anything else, such as the grader's
-    own code, due dates or the catalog of known mistakes.
+    Tests' inputs depend on this digest, so it must not depend on anything else, such as the
+    grader's own code, due dates or the catalog of known mistakes.
     """
     files: list[Path] = []
     for exercise in assignment.exercises:
@@ -57,7 +57,7 @@ def digest_of_files(files: Iterable[Path], *texts: str) -> str:
 
 
 def submitted_digest(submission: Submission, assignment: Assignment) -> str:
-    """Returns the digest of a submission's files for an assignment that suites judge."""
+    """Returns the digest of a submission's files for an assignment judged by suites."""
     return submission_digest(submission.folder, assignment.exercises)
 
 

@@ -106,7 +106,7 @@ class Source(Protocol):
         """Returns the assignments to plan in advance, with the exercises that should be planned."""
 
     def workers(self) -> int | None:
-        """Returns how many workers all submissions need at most, or None if unknown."""
+        """Returns the most workers that all submissions may need, or None if unknown."""
 
 
 class ListedSubmissions:

@@ -70,7 +70,7 @@ class _Lines:
     tier: Tier = Tier.NONE
 
     def take(self, task: Task, line: bytes) -> None:
-        """Passes on a result after adding the student's name, which workers do not get."""
+        """Adds the student's name, which workers do not receive, to a result and passes it on."""
         submission, assignment = task
         result = SubmissionResult.from_json(json.loads(line))
         if result.suite_digest != self.scope.suite_digests[assignment.name]:

@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Finds the solutions, and starts the sandbox if a submission is to be judged."""
+    """Finds the solutions, and starts the sandbox if `--submission` is given."""
     torch.set_num_threads(1)  # as in a worker: threads do not pay off for small tensors
     suite_plugin.pytest_configure(config)
     root = Path(config.rootpath)

@@ -29,7 +29,7 @@ class PartModule:
 
 
 def parts_given(solution: str) -> tuple[str, ...]:
-    """Returns the parts that a solution (and so its stub) imports, directly or indirectly.
+    """Returns the parts that a solution (and thus its stub) imports, directly or indirectly.
 
     A student who writes a class instead of importing a part also needs the parts that the class
     uses.

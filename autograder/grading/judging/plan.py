@@ -73,7 +73,7 @@ class Plan:
 
 
 def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = None) -> Rehearsal:
-    """Runs a suite, or one question of it, against its solution, and records its requests."""
+    """Runs a suite, or one of its questions, against its solution, and records its requests."""
     solution = runner.solution(suite)
     assert isinstance(solution, LocalImplementation)
     rehearsal = Rehearsal(solution, seed)
@@ -221,7 +221,7 @@ class Plans:
         self._plans: dict[tuple[Path, int, str | None], Plan] = {}
 
     def of(self, suite: Path, seed: int, only: str | None = None) -> Plan:
-        """Returns the plan of one suite, or of one question of it."""
+        """Returns the plan for one suite, or for one of its questions."""
         key = suite, seed, only
         if key not in self._plans:
             self._plans[key] = rehearse(self._runner, *key).plan()

@@ -102,7 +102,7 @@ class Agreement:
     exact: tuple[tuple[int, int], ...]
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Returns whether a test must pass with these replies; if not, it may still pass."""
+        """Returns whether a test is sure to pass with these replies; if not, it may still pass."""
         if any(h != header for (h, _), header in zip(replies, self.headers, strict=True)):
             return False
         data = b"".join([data for _, data in replies])
@@ -160,7 +160,7 @@ class JointAgreement:
 
     @classmethod
     def of(cls, tests: Iterable[tuple[int, Agreement]]) -> JointAgreement:
-        """Returns the joint agreement of tests, each with the position of its first reply."""
+        """Joins the agreements of tests, each given with the position of the test's first reply."""
         parts, headers, data = [], list[bytes](), bytearray()
         rows: list[_Row | _RowAfter] = []
         apart: list[_Row | _RowAfter] = []
@@ -177,7 +177,7 @@ class JointAgreement:
         return cls(tuple(parts), whole)
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Returns whether all tests must pass with these replies to the whole plan."""
+        """Returns whether all tests are sure to pass with these replies to the whole plan."""
         ordered: list[RawReply] = []
         for first, end, padding in self.parts:
             ordered += (*replies[first:end], (b"", padding))

@@ -38,10 +38,10 @@ class Observer:
     """Receives events while a suite runs. The default ignores them."""
 
     def begin_question(self, question: str) -> None:
-        """Is called before the tests of this question."""
+        """Is called before this question's tests run."""
 
     def begin_test(self, test: str) -> None:
-        """Is called before the calls of this test."""
+        """Is called before this test makes its calls."""
 
     def judged(self, run: RunTest) -> TestOutcome:
         """Returns the outcome of the test that has begun; `run` runs it."""

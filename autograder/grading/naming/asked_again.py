@@ -21,7 +21,7 @@ _MOST_ALONE = 3
 
 
 class AskedAgain:
-    """Calls a wrong answer again; `ask` returns its replies to a batch, or None if that failed."""
+    """Calls a wrong answer again; `ask` returns its replies to a batch, or None on failure."""
 
     def __init__(
         self,

@@ -71,7 +71,7 @@ class Diagnosis:
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
 
     def renew_table(self, question: str) -> None:
-        """Writes a question's table for the current suite into the course."""
+        """Writes a question's table for the current suite to the course."""
         self._known.renew_table(question)
 
     def has_table(self, question: str) -> bool:

@@ -87,7 +87,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019 - one of these lives as long as the run
     def members(self, question: str) -> tuple[Member, ...]:
-        """Returns all single changes to the solution; rows of a table refer to their numbers."""
+        """Returns all single changes to the solution; rows of a table refer to them by number."""
         return tuple(members(self._exercise.solution, question, self._namespace))
 
     @cache  # noqa: B019
@@ -113,13 +113,13 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def table(self, question: str) -> Table:
-        """Returns the answers of a question's mistakes; makes the table if there is none yet."""
+        """Returns the table of answers for a question's mistakes; makes it if there is none yet."""
         place, key, fits = self._place(question)
         entries = {v.name: Row.of_entry(v) for v in self.variants if v.question == question}
         return self._store.get(place, key, lambda: self._made(question), fits).with_words(entries)
 
     def renew_table(self, question: str) -> None:
-        """Writes the table of a question into the course, and replaces an existing one."""
+        """Writes a question's table to the course, replacing an existing one."""
         place, key, fits = self._place(question)
         self._store.renew(place, key, lambda: self._made(question), fits)
 
@@ -278,7 +278,7 @@ class KnownMistakes:
 
 
 def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[bool, ...]:
-    """Returns, for each call, whether it was right in one of the draws."""
+    """Returns, for each call, whether it was right in any of the draws."""
     calls = zip(right.calls, *(answered.calls for answered in drawn), strict=True)
     return tuple(any(own.equals(asked) for own in draws) for asked, *draws in calls)
 

@@ -109,9 +109,9 @@ class PairSearch:
         return any(_LIST in own.form and _LIST not in right.form for own, right in calls)
 
     def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
-        """Returns a row for two entries that change different numbers of the results.
+        """Returns a row for two entries that change different numbers in the results.
 
-        Each number of the answer must equal that of one entry, in a place where the other entry is
+        Each number in the answer must equal one entry's number, in a place where the other entry is
         right. Such entries need not be executed together. Each must explain a wrong number, because
         an entry that is right everywhere would fit any answer.
         """
@@ -148,7 +148,7 @@ class PairSearch:
         """Returns a row for the first pair that explains the answer, or an empty list.
 
         The pairs are executed up to the first wrong call; the first `_EXECUTED` of those that give
-        the same results are then executed in all tests.
+        the answer's results are then executed in all tests.
         """
         test, count = self._first_wrong()
         tried = [*islice(pairs, max(1, _TRIED_CALLS // count))]
@@ -185,7 +185,7 @@ class PairSearch:
         return []
 
     def _first_wrong(self) -> tuple[str, int]:
-        """Returns the test with the fewest requests up to a wrong call, and their number."""
+        """Returns the test with the fewest requests up to a wrong call, and that number."""
         ends = []
         for test, columns in self._tests.items():
             calls = zip(self._came[columns], self._right[columns], strict=True)

@@ -225,7 +225,7 @@ class ProbeReplies:
         return self._answered[test]
 
     def errors(self, test: str) -> Sequence[str]:
-        """Returns each request's error in a test as text, which is empty if there was none."""
+        """Returns the error of each request in a test as text, or "" where there was none."""
         return [_error(reply) for reply in self._replies[test]]
 
     def judged(self, test: str) -> AnswerRecord:
@@ -393,7 +393,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _name_of(operation: str, fault: AnswerFault) -> str:
-    """Returns the class of an error; for a weight that can't be set, the message with its name."""
+    """Returns an error's class or, for a weight that can't be set, the message that names it."""
     if operation == "load_weights":
         return str(fault)
     return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__

@@ -121,7 +121,7 @@ class Call:
         return self.raised != NOT_ASKED
 
     def is_only_nan(self, solution: Call) -> bool:
-        """Returns whether a result has nan, and no finite number but 0, unlike the solution's."""
+        """Returns whether a result, unlike the solution's, has nan and no finite number but 0."""
         is_odd = len(self.figures) > len(solution.figures) and self.figures[0] != 0
         return is_odd and not any(self.figures[-SUMS:])
 

@@ -111,7 +111,7 @@ class Row:
         return _as_if(self.detail or self.words, self.lead) if self.lead else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
-        """Returns whether code contains a name that the description quotes, if it quotes any."""
+        """Returns True if code contains a name that the description quotes, or it quotes none."""
         return not self.code or not names_in(text).isdisjoint(self.code)
 
 

@@ -206,7 +206,7 @@ class Search:
     def members(self) -> list[Row]:
         """Returns the members of lowest rank that have equal answers and share a wrong value.
 
-        One member of each family is enough, the first one with a detail, because the others of this
+        One member of each family is enough, the first one with a detail, because the others in this
         family have equal answers.
         """
         found: list[Row] = []
@@ -337,7 +337,7 @@ class Search:
         return [] if self._is_nan else PairSearch(*given, entries).first(ask) or self._unraised()
 
     def _unraised(self) -> list[Row]:
-        """Returns a row for a mistake and left-out errors, or an empty list.
+        """Returns a row for a mistake in an answer that also lacks errors, or an empty list.
 
         The mistake explains all wrong values. It may depend on chance, because the two are not
         executed together. A row that leaves out the same errors may be about the returned value, so
@@ -381,8 +381,8 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
     A row need not explain a call that fails for another reason, such as an unknown device or dtype.
     It need not explain gradients either: if two numbers are equal, gradients depend on how the
     larger one is found. Where a row returns nan, other code with the same mistake may return
-    numbers, as torch's attention does if all keys are hidden, or the right result, as a variance
-    that divides by `max(D - 1, 1)` does.
+    numbers (for example, torch's attention if all keys are hidden) or the right result (a variance
+    that divides by `max(D - 1, 1)`).
     """
     came, right = outcome.came, outcome.right
     if came.equals(own):

@@ -63,7 +63,7 @@ class Store:
     def renew(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> None:
-        """Writes a table that fits to the course, even if the course has one with the same key.
+        """Writes a fitting table to the course, even if the course has one with the same key.
 
         The old table has answers to earlier inputs if the suite changed and the key did not.
         """
@@ -92,7 +92,7 @@ def cache_folder() -> Path:
 
 
 def _read(path: Path, key: str, fits: Callable[[Table], bool]) -> Table | None:
-    """Returns the table in a file if it has this key and fits."""
+    """Returns the table in a file if it has this key and fits, otherwise None."""
     with contextlib.suppress(*_NO_TABLE):
         own, _, data = path.read_bytes().partition(b"\n")
         if own == key.encode() and fits(table := Table.from_bytes(data)):

@@ -167,7 +167,7 @@ class Table:
         return replace(self, rows=tuple(rows))
 
     def to_bytes(self) -> bytes:
-        """Returns the table as the contents of a file, without the words of entries."""
+        """Returns the table as a file's contents, without the entries' words."""
         calls = [call for answers in self.answers for call in answers]
         drawn = [call for found in self.samples.values() for a in found.judged for call in a.calls]
         figures = np.array([figure for call in calls for figure in call.figures], np.float64)
@@ -340,7 +340,7 @@ class TableMaker:
         )
 
     def _numbered(self, answers: Mapping[str, AnswerRecord]) -> list[int]:
-        """Returns the number of the answer to each request, or UNKNOWN if it was not made."""
+        """Returns the number of each request's answer, or UNKNOWN if the request was not made."""
         numbers: list[int] = []
         for test, requests in self.requests.items():
             calls = answers[test].calls if test in answers else [None] * len(requests)

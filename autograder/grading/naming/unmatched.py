@@ -177,7 +177,7 @@ def _wrong(answer: Records, right: Records) -> list[tuple[Call, Call]]:
 def _triples(
     known: KnownMistakes, question: str, answers: ProbeReplies
 ) -> Iterator[tuple[str, Call, Call]]:
-    """Yields the error, the record and the right record of each call."""
+    """Yields each call's error, its record, and the solution's record."""
     for test in known.tests(question):
         calls = answers.answered(test).calls, known.right(question, test).calls
         yield from zip(answers.errors(test), *calls, strict=True)
@@ -230,7 +230,7 @@ def parameter_sentences(answer: Records, right: Records) -> tuple[str, str]:
 
 
 def _of_loaded(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
-    """Returns an id and a sentence for layers that accept the weights but have other parameters."""
+    """Returns an id and a sentence for layers that accept the weights but have wrong parameters."""
     lost = [others.keys() - own.keys() for own, others in found]
     extra = [own.keys() - others.keys() for own, others in found]
     if any(extra) and not any(lost):
@@ -347,7 +347,7 @@ def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
     """Returns the finding that all failures of an answer share, and a hint, or empty strings.
 
     `failures` contains the texts of failed tests without their numbers. Stops at the first failure
-    that fits no finding, because finding out each failure requires running a test.
+    that fits no finding, because finding each failure requires running a test.
     """
     left, is_any = SHOWN["findings"], False
     for failure in failures:

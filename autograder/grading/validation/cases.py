@@ -84,7 +84,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
 
 
 def notebook_of(text: str) -> str:
-    """Returns a notebook with one cell per statement in a module, and a last cell with a magic."""
+    """Returns a notebook with one cell per statement in a module, and a final magic cell."""
     nodes = ast.parse(text).body
     lines = text.splitlines()
     starts = [first_line_of(node) for node in nodes] + [len(lines) + 1]
@@ -117,7 +117,7 @@ def write_submissions(
 
 
 def part_texts(exercise: Exercise) -> Iterator[tuple[str, str, str]]:
-    """Yields the question, name and module text of each way to submit a part as an answer."""
+    """Yields the question, name and module text for each way to submit a part as an answer."""
     for question in exercise.questions:
         if question.name in parts.__all__:
             for name, answer in _answers(question.name):

@@ -1,7 +1,7 @@
 """Finds anything that code does besides computing, because answers in a course must only compute.
 
-Anything that is not listed is refused: a name of Python or of a library, an attribute of a value,
-or a change to a library. Therefore no list of functions that open files is needed.
+Anything that is not listed is refused: a name from Python or a library, an attribute of a value, or
+a change to a library. Therefore no list of functions that open files is needed.
 
 Only names are checked, so the lists contain nothing that looks up an attribute by a string, such as
 `functools.wraps`, positional patterns, and classes that are created by a call.
@@ -47,7 +47,7 @@ def uses_besides_computing(code: str) -> tuple[str, ...]:
 
 
 def _refused_names(code: str) -> Iterator[str]:
-    """Yields unlisted names that are or may be Python's, and unknown names.
+    """Yields unlisted names that are, or may be, Python's own, and unknown names.
 
     In a function, a local name is never one of Python's. A name that nothing defines could be
     defined in the file that the code is added to.
@@ -79,7 +79,7 @@ def _is_special(name: str) -> bool:
 
 
 class _Reader:
-    """Reads the imports of code, and finds names and attributes that may do more than compute."""
+    """Reads the imports in code, and finds names and attributes that may do more than compute."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._nodes = [*ast.walk(tree)]
@@ -173,7 +173,7 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 @cache
 def _is_listed(path: str) -> bool:
-    """Returns whether a function, class or constant of a library only computes."""
+    """Returns whether a function, class or constant in a library only computes."""
     module, _, name = path.rpartition(".")
     if module not in _MODULES or path in _MODULES:
         return False

@@ -93,13 +93,13 @@ def validate(
 ) -> ValidationReport:
     """Grades every case of some assignments or exercises (default: all).
 
-    Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Their `wanted` cases are graded, all
-    with the inputs of one `seed`, so that the answers of known mistakes are computed once. `starts`
-    is called with the number of cases, `judged` after each case, `on_question` with each question's
-    result; `start_sandbox` provides the fork server. The answers of known mistakes are kept with
-    the course, for everyone who grades with it. Raises `IsolationUnavailable` if no tier works,
-    `UserError` for a name that the course does not have, and `ContentError` for content that can't
-    be judged.
+    Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. The `wanted` cases in these are
+    graded, all with the inputs of one `seed`, so that the answers of known mistakes are computed
+    once. `starts` is called with the number of cases, `judged` after each case, `on_question` with
+    each question's result; `start_sandbox` provides the fork server. The answers of known mistakes
+    are kept with the course, for everyone who grades with it. Raises `IsolationUnavailable` if no
+    tier works, `UserError` for a name that the course does not have, and `ContentError` for content
+    that can't be judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
@@ -248,7 +248,7 @@ def _targets(verdicts: Iterable[JudgedCase]) -> Iterator[JudgedCase]:
 
 
 def _is_named(item: JudgedCase) -> bool:
-    """Returns whether a case got its own name, or is `forbidden`, which needs no name."""
+    """Returns whether a case was given its own name, or is `forbidden`, which needs no name."""
     if item.verdict is Verdict.FORBIDDEN:
         return True
     return item.misconception == f"{item.case.exercise.name}.{item.case.name}"

@@ -124,7 +124,7 @@ def _changes(
 
 
 def _first_stored(definition: ast.AST) -> Mapping[str, int]:
-    """Returns the line from which each name, except arguments, has a value."""
+    """Returns the line where each name, except arguments, first gets a value."""
     parts = list(ast.walk(definition))
     arguments = {part.arg for part in parts if isinstance(part, ast.arg)}
     names = [p for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)]

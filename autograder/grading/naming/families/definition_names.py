@@ -32,7 +32,7 @@ class DefinitionNames:
 
     @classmethod
     def of(cls, definition: ast.AST) -> DefinitionNames:
-        """Collects the names of a function or class. Arguments that are reassigned do not count."""
+        """Collects the names in a function or class. Arguments that are reassigned do not count."""
         nodes = list(ast.walk(definition))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         layers: dict[ast.AST, str] = {

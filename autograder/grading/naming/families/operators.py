@@ -19,7 +19,7 @@ _TWINS = [pair.split() for pair in STEPS["twins"]]
 
 
 def _call_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields x for `x.f(y)`, `f(x, y)` and `torch.f(x, y)`."""
+    """Yields `x` for `x.f(y)`, `f(x, y)` and `torch.f(x, y)`."""
     if not isinstance(node, ast.Call):
         return
     if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value):

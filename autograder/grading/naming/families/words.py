@@ -59,8 +59,8 @@ def frequency_place(name: str) -> int | None:
 def most_frequent(items: Iterable[tuple[str, Any]]) -> list[Any]:
     """Returns the items of frequent families, the likeliest first.
 
-    Each item is given with its family's id. It is less likely if its family is rarer, or if more
-    items of the same family precede it.
+    Each item is given with its family's id. An item is less likely if its family is rarer, or if
+    more items of the same family precede it.
     """
     turns: Counter[str] = Counter()
     found: list[tuple[float, Any]] = []
