@@ -124,7 +124,7 @@ class Session:
         return threads_of(self._pid) == 1 and not select.select([self._channel], [], [], 0)[0]
 
     def kill(self) -> None:
-        """Kills the worker and its whole namespace."""
+        """Kills the worker and, if it has its own namespace, everything in it."""
         self.alive = False
         if self._exit is None:
             self._signal(signal.SIGKILL)
