@@ -158,7 +158,7 @@ def _named(folder: Path, files: Sequence[Path]) -> str:
 
 
 def _files(folder: Path, given: Collection[str]) -> Iterator[Path]:
-    """Yields the submitted files in the order of their names; links are listed but not followed."""
+    """Yields the submitted files in the order of their names; links are not followed."""
     left = MAX_FILES
     for place, folders, names in os.walk(folder):
         hidden = {name for name in folders if name in NOISE or name.startswith(".")}
