@@ -81,7 +81,7 @@ class AnswerContext:
         return AdviceContext(question, self.signatures or {}, names, self.exercises, source, answer)
 
     def places(self, error: BaseException | None) -> tuple[CodeLine, ...]:
-        """Returns the student's own lines that an error passed through."""
+        """Returns the student's outermost and innermost line in an error's traceback."""
         traceback = error.__traceback__ if error is not None else None
         return places_of(traceback, self.namespace, self.locate)
 

@@ -4,8 +4,8 @@ The digest covers the results in failing checks only, because differences from t
 check that passes are not part of the mistake.
 
 The bundle encrypts the sentence about a mistake with that mistake's results, so that nobody can
-read what others do wrong; the bundle contains no code of mistakes. Two mistakes may have the same
-results.
+read what others do wrong; the bundle contains no code of mistakes. Several mistakes may have the
+same results.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """Returns the sentence about mistakes with the same answers to the checks, or "" without one.
+    """Returns the sentences about mistakes with the same answers to the checks, or "".
 
     If no mistake has the same answers, the answer may contain two mistakes. The sentence is then
     about a mistake that has the same answers to more than half of the failing checks, and fails no

@@ -124,8 +124,8 @@ def wrong_import(
 ) -> CheckedQuestion | None:
     """Returns a failed result if an answer imports a module that grading lacks, or None.
 
-    Such a module belongs to another exercise, is a file in the folder, or is installed only for
-    notebooks.
+    Such a module belongs to another exercise, is a file in the folder, or is not among the packages
+    that grading has.
     """
     stars = [name for short, name in imports_of(source).items() if short == "*"]
     for name in sorted([*names_used(source, question), *stars]):

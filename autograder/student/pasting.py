@@ -41,7 +41,7 @@ def pasteable(step: RecordedCall, names: Names) -> str:
 
 
 class _CodeWriter:
-    """Writes values as code; `made_up` is true if a tensor was too large for that.
+    """Writes values as code; `made_up` is true if a tensor could not be written.
 
     `imports` contains lines that the code needs above it.
     """

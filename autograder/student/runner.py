@@ -307,7 +307,7 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
-        """Returns sentences about the mistake; the first is about a power written with `^`.
+        """Returns sentences about the mistake, beginning with one about a power written with `^`.
 
         If an error indicates the mistake, the sentence about `^` is left out.
         """

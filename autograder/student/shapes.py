@@ -31,7 +31,7 @@ class Letters:
     def fits(self, documented: str, shape: Shape) -> bool:
         """Returns whether a shape matches the text; a new letter takes its size from the shape.
 
-        Returns True if the text can't be read.
+        Parts of the text that can't be read match any size.
         """
         parts = [part.strip() for part in documented.strip("()").split(",") if part.strip()]
         if parts and parts[0] == "...":

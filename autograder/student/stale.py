@@ -127,7 +127,7 @@ def _definition_of(question: str) -> re.Pattern[str]:
 
 
 def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
-    """Yields the last run and the source of the question's cells, as saved since the kernel began.
+    """Yields the last run and the source of the question's cells, saved since the kernel started.
 
     After a restart, the cells get the same numbers again, while the file still has the old source.
     """

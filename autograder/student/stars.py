@@ -91,9 +91,10 @@ def broken(question: str, rule: str, text: str) -> str:
 def star_line(folder: Path, question: str, rule: str, text: str, call: str) -> str:
     """Returns the line about the second star of a question that passes its checks.
 
-    With a `rule`, the line says whether the answer in `text` obeys it; otherwise, the line offers
-    the question's star, if it has one, and shows how to check it. `call` is the call that checks a
-    star, with placeholders for question and rule. Raises `UserError` for an unknown rule.
+    With a `rule`, the line says whether the answer in `text` obeys it. Otherwise, it says that the
+    question's star is earned, or offers it and shows how to check it; it is "" for a question
+    without a star. `call` is the call that checks a star, with placeholders for question and rule.
+    Raises `UserError` for an unknown rule.
     """
     wanted = rule or read_stars(folder).get(question, "")
     if not wanted or (not rule and wanted not in RULES):

@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(slots=True)
 class Run:
-    """One run of a student's function: arguments, then lines in the order in which they ran."""
+    """One run of a student's function: arguments, then lines in the order of their last run."""
 
     code: CodeType
     arguments: dict[str | None, Any]
