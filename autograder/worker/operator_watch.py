@@ -113,7 +113,7 @@ def thread_starts() -> list[str]:
 
 
 def record_thread_starts() -> None:
-    """Records every start of a thread from now on; for a worker's process only."""
+    """Records every start of a thread from now on; only for a worker's process."""
     for module in (_thread, threading):
         for name in _STARTS:
             if hasattr(module, name):

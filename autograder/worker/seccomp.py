@@ -1,8 +1,8 @@
 """Builds the seccomp filter for workers, which may compute, read, write and start threads.
 
 System calls that `system_calls` does not list fail with EPERM, so that an honest mistake raises an
-error instead of killing the process; calls newer than the list fail with ENOSYS. Supports x86_64
-and aarch64; on other machines, an OSError is raised, and no tier works.
+error instead of killing the process; its `ABSENT` calls and newer ones fail with ENOSYS.
+Supports x86_64 and aarch64; on other machines, an OSError is raised, and no tier works.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def execute(
     failed: Failed = lambda error, is_needed: None,
     only_needed: bool = False,
 ) -> None:
-    """Executes a module in the namespace `own`, but no statement that only tries out `answers`.
+    """Executes a module in the namespace `own`, except statements that only try out `answers`.
 
     `stand_ins` maps names to functions that replace the value that the module assigns to the name;
     the replacement takes effect at that statement, so values made later also use it. `failed` is

@@ -24,10 +24,10 @@ def steps(
     changes by a later call are visible in the results, which the caller reads after the last call.
     If no state is passed on, later calls reuse the tensor objects of earlier arguments with new
     numbers, written through `.data`, so that anything cached per object, address or version is out
-    of date; a dictionary is reused with new items. Each result is also changed in place before the
-    next call, as a caller may do.
+    of date; a dictionary is reused with new items. In that case, each result is also changed in
+    place before the next call, as a caller may do.
 
-    The calls of a layer must not create parameters, whether they require gradients or not.
+    A layer's calls must not create parameters, whether they require gradients or not.
     """
     before = _parameters(function)
     with as_used(function, no_grad):

@@ -2,7 +2,8 @@
 
 The list was found by tracing answers to all assignments, and extended with the calls that other
 versions of the C library and of Python use for the same purposes; the test run grades every right
-answer of the course under the filter. All other calls fail with EPERM.
+answer of the course under the filter. All other calls fail with EPERM, except that the calls in
+`ABSENT` and newer calls fail with ENOSYS, as if the kernel did not have them.
 """
 
 from __future__ import annotations
