@@ -72,7 +72,7 @@ class Allowances:
         late_days: Mapping[Key, int] | None = None,
         recorded: Collection[Key] = (),
     ) -> None:
-        """`recorded` contains the submissions that have had an allowance in the gradebook."""
+        """`recorded` contains the submissions that ever had an allowance in the gradebook."""
         self._roster = roster
         self._extensions = extensions
         self._dates = dates or ClassDates()

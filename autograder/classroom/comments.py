@@ -76,7 +76,7 @@ class CommentBank:
 
 
 def read_bank(class_folder: Path) -> CommentBank:
-    """Returns a class's comment bank, or an empty one; raises `UserError` if it is malformed."""
+    """Returns a class's comment bank, or an empty one; raises `UserError` for a malformed table."""
     path = class_folder / COMMENTS_FILE
     comments = [BankComment(**row) for row in read_table(path, _COLUMNS)]
     for comment in comments:

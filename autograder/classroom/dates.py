@@ -1,8 +1,8 @@
-"""Reads a class's due dates and rules, in `due.csv` and `class.toml`; they override the course's.
+"""Reads a class's due dates and rules from `due.csv` and `class.toml`.
 
-This way, two classes or two sections can share one course. A row of `due.csv` names an assignment,
-a section (empty for everybody) and a date; `class.toml` sets the late-day budget and which
-submission counts.
+They override the course's, so two classes or two sections can share one course. A row of `due.csv`
+names an assignment, a section (empty for everybody) and a date; `class.toml` sets the late-day
+budget and which submission counts.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class ClassDates:
     def of_all(self, assignment: Assignment) -> DueDate | None:
         """Returns the default due date of an assignment.
 
-        This is the class's date for everybody, otherwise the date in the course, otherwise the
-        latest date of the class's sections.
+        This is the class's date for everybody, or else the course's date, or else the latest of the
+        sections' dates.
         """
         if (found := self.dates.get((assignment.name, ""))) or (found := assignment.duedate):
             return found

@@ -24,7 +24,7 @@ EVERYTHING = "*"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A row: the decision about a submission, its reason, and its time (UTC)."""
+    """A row of a table: a decision about a submission, its reason, and its time (UTC)."""
 
     student: str
     assignment: str
@@ -46,7 +46,7 @@ def grant_extension(class_folder: Path, key: Key, duration: timedelta, why: str)
 
 
 def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
-    """Returns the extension of each submission that has had one; zero if it was removed.
+    """Returns the extension for each submission that has had one, or zero if it was removed.
 
     Raises `UserError` for a row that can't be read.
     """

@@ -1,8 +1,8 @@
 """Stores which results somebody has looked at, in `looked.csv` in the class folder.
 
-A look is a run of `autograder changes`. It stores how many lines of results each assignment had,
-which is enough because a results file only grows. The next run reports the changes since then, or
-the same changes again if there are no newer ones.
+A look is a run of `autograder changes`. Each look stores how many lines of results each assignment
+had, which is enough because a results file only grows. The next run reports the changes since then,
+or the same changes again if there are no newer ones.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def number_in(text: str) -> str:
 
 
 def canvas_number(number: str) -> str:
-    """Formats a person's Canvas number as an identifier, which stays when the name changes."""
+    """Formats a Canvas number, which stays when a person's name changes, as an identifier."""
     return f"Canvas {number}"
 
 
@@ -89,7 +89,7 @@ def normal(text: str) -> str:
 
 
 def squashed(text: str) -> str:
-    """Returns only the letters and digits of a name, as Canvas writes it."""
+    """Returns only the letters and digits of a name, as in Canvas's file names."""
     return "".join(sign for sign in normal(text) if sign.isalnum())
 
 

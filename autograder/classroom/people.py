@@ -128,7 +128,7 @@ class RosterChange:
     on the roster. `staff` contains people who teach and are therefore not students; `doubts`
     contains sentences about people who may or may not be the same person. `updated` contains people
     whose entries change, `replaced` contains the columns in which entries are replaced, and
-    `students` contains the roster's names of the people in the list.
+    `students` contains the roster's names for the people in the list.
     """
 
     people: tuple[Person, ...]
@@ -156,7 +156,7 @@ class PeopleList:
 
 
 def read_roster(class_folder: Path) -> Roster:
-    """Returns a class's roster, empty if there is none; raises `UserError` if it is malformed."""
+    """Returns a class's roster, or an empty one; raises `UserError` for a malformed table."""
     path = class_folder / ROSTER_FILE
     people = _checked([Person(**row) for row in read_table(path, _COLUMNS)], path)
     return Roster(people, _called_now(class_folder) if people else None)
@@ -182,7 +182,7 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
 
 
 def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> PeopleList:
-    """Returns the people of a table; raises `UserError` if no column identifies them."""
+    """Returns the people in a table; raises `UserError` if no column identifies them."""
     roles = Columns(columns, rows)
     entries = [one for row in rows if (one := roles.values_of(row)) and one.key]
     staff = tuple(one.name or one.key for one in entries if one.is_staff)

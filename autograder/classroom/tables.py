@@ -1,8 +1,8 @@
 """Reads and changes the tables of a class folder: CSV files that people may also edit.
 
 Changes are made under a lock, so that nothing is lost if two teaching assistants grant extensions
-at the same time. A text that a spreadsheet would execute is written with an apostrophe in front of
-it, which is removed when the table is read.
+at the same time. Text that a spreadsheet would execute is written with an apostrophe in front,
+which is removed when the table is read.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
 def read_own_csv(
     path: Path, columns: Sequence[str]
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Reads a table as `read_csv` does; ignores the case of headings, which people may type."""
+    """Reads a table as `read_csv` does, but ignores the case of headings, which people may type."""
     theirs, rows = read_csv(path)
     ours = {column.casefold(): column for column in reversed(columns)}
     names = {heading: ours.get(heading.casefold(), heading) for heading in theirs}

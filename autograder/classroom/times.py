@@ -1,7 +1,7 @@
 """Reads submission times as platforms write them; an ambiguous time counts as unknown.
 
 All other modules use this one for the times in `timestamp.txt`, worksheets, exports and tables. The
-meaning of a text never depends on the time zone of this machine.
+meaning of a time never depends on this machine's time zone.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def arrival(folder: Path) -> SubmissionTime:
 
 
 def _in_order(dotted: re.Match[str]) -> str:
-    """Converts a date with dots to the order year, month, day."""
+    """Converts a dotted date to the order year, month, day."""
     day, month, hour = (int(dotted[part]) for part in ("day", "month", "hour"))
     clock = f"{hour:02}:{dotted['minute']}:{dotted['second'] or '00'}"
     return f"{dotted['year']}-{month:02}-{day:02} {clock}{dotted['rest'] or ''}"
