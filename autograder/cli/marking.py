@@ -84,7 +84,7 @@ def comments(
     """Add a comment to the class's comment bank, or list its comments with usage counts.
 
     Graders write #NAME in formgrader or with `autograder mark`, and students read TEXT. If NAME
-    exists already, the new text replaces the old one, even in comments entered before; run
+    already exists, the new text replaces the old one, even in comments entered before; run
     `autograder feedback` again afterwards.
 
     \b

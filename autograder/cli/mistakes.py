@@ -121,9 +121,9 @@ def add(
 
     STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
     tests/misconceptions without the student's name and comments, and is kept only if the sandbox
-    confirms that it fails and differs from other mistakes. Tests and tools of the course will
-    execute its code, so read the code, which is shown before it is written. No submission is graded
-    again.
+    confirms that it fails and differs from other mistakes. The course's tests and tools will
+    execute its code, so read the code, which is shown before the entry is written. No submission is
+    graded again.
 
     \b
     Example: autograder misconception add course ada masking causal_mask --name diagonal_hidden

@@ -1,4 +1,4 @@
-"""Prints the output of commands for people and machines, and defines the class of all commands."""
+"""Prints the output of commands for people and machines; defines the class of all commands."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Watch:
         raise _Quit
 
     def _open(self) -> list[CheckedQuestion]:
-        """Returns the questions that do not pass: first the failing ones, then those not begun."""
+        """Returns the questions that do not pass: failing ones first, then those not started."""
         items = [item for _, item in listed(list(self._results.values()))]
         left = [item for item in items if item.standing.value != "passed"]
         return sorted(left, key=lambda item: item.standing.value in ("not_implemented", "missing"))
@@ -140,7 +140,7 @@ class Watch:
         return {item.question: item.standing for _, item in questions}
 
     def _follow(self, before: dict[str, Standing]) -> None:
-        """Shows a question whose outcome the save has changed, even if `n` has chosen another."""
+        """Shows a question whose outcome changed with the save, even if `n` has chosen another."""
         changed = [item for item in self._open() if before.get(item.question) != item.standing]
         if changed:
             self._focus = changed[0].question
