@@ -126,7 +126,7 @@ def entries_of(source: Path) -> Iterator[Iterator[DownloadEntry | RefusedFile]]:
 def contents_of(
     entry: DownloadEntry, account: ReadingAllowance, depth: int = 0
 ) -> Iterator[AcceptedFile | RefusedFile]:
-    """Yields the file of an entry; for an archive, all files in it and in nested archives."""
+    """Yields an entry's file or, for an archive, all files in it and in nested archives."""
     name = "/".join(entry.path)
     if entry.is_archive and depth == MAX_DEPTH:
         yield RefusedFile(name, f"an archive nested more than {MAX_DEPTH} deep")
@@ -179,7 +179,7 @@ class _StudentsArchive(io.BytesIO):
 
 
 def opened(data: bytes) -> zipfile.ZipFile:
-    """Opens an archive that a student has made; raises one of the errors in `BROKEN`."""
+    """Opens an archive made by a student; raises one of the errors in `BROKEN`."""
     file = _StudentsArchive(data)
     archive = zipfile.ZipFile(file)
     file.is_open = True

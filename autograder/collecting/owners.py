@@ -76,7 +76,7 @@ class CourseNames:
     def assignment(self, place: OwnedFile, source: str, own: Sequence[str]) -> str | None:
         """Returns the assignment of a file, from the names of the download, folders and the file.
 
-        `source` is the download's own name, `own` the path that the student chose.
+        `source` is the download's own name, and `own` is the path that the student chose.
         """
         outside = self.assignment_of_download(place, source) or place.assignment
         inside = (

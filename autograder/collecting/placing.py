@@ -62,9 +62,9 @@ class Outcome(enum.StrEnum):
 class CollectedSubmission:
     """A student's submission for one assignment, after it has been placed.
 
-    `folder` contains it. `earlier` is the new place of the previous submission, or the place of
-    this one if it is older. `time` is the platform's time of submission. `lacks` contains files of
-    the previous submission that this one does not have.
+    `folder` contains it. `earlier` is the new location of the previous submission, or the location
+    of this one if it is older. `time` is the submission time that the platform reports. `lacks`
+    contains files of the previous submission that this one does not have.
     """
 
     student: str

@@ -94,8 +94,8 @@ class Times:
     def _row_of(self, owner: Owner) -> int | None:
         """Returns an owner's row, found by Moodle's number, or else by name.
 
-        After a group's name, Moodle writes the number of the group, which may also be a person's
-        number. Therefore the name in the row must fit as well.
+        After a group's name, Moodle writes the group's number, which may also be a person's number.
+        Therefore the name in the row must match as well.
         """
         if owner.platform != MOODLE or not owner.number or not self.numbers:
             return self._row(_keys(owner))

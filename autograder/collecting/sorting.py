@@ -1,6 +1,6 @@
 """Sorts files into piles, one for each submission, in a separate folder of the collection.
 
-If one person uploaded a file twice, the newer one counts. If two different files claim the same
+If one person uploaded a file twice, the newer upload counts. If two different files claim the same
 place and it is uncertain which is newer, both are refused, so that nobody's work replaces somebody
 else's.
 """
@@ -70,7 +70,7 @@ class Pile:
 
 
 class Sorting:
-    """Puts files on piles; keeps a reason and a student for each file that it refuses."""
+    """Sorts files into piles; records a reason and a student for each file that it refuses."""
 
     def __init__(self, names: CourseNames, staging: Path, students: Students) -> None:
         self._names = names
@@ -128,7 +128,7 @@ class Sorting:
             self._unplaced.append((owner, path, reason))
 
     def take(self, entry: DownloadEntry, place: OwnedFile, source: str) -> None:
-        """Puts the contents of an entry on the piles of its owners."""
+        """Puts the contents of an entry into its owners' piles."""
         path = "/".join(entry.path)
         for owner in place.owners:
             if owner.problem:

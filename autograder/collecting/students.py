@@ -156,7 +156,7 @@ class Students:
         return owner.student if is_alone else f"{owner.student}_{owner.number}"
 
     def _earlier_name(self, owner: Owner, assignment: str) -> str:
-        """Returns the earlier name of the person with a platform's number, or "" if uncertain.
+        """Returns the earlier name of the person with a platform number, or "" if uncertain.
 
         Canvas's number and a login always belong to one person; Moodle's number belongs to one
         person in one assignment.
