@@ -38,7 +38,7 @@ class Course:
     broken: Mapping[str, ContentError] = field(default_factory=dict)
 
     def assignment(self, name: str) -> Assignment:
-        """Returns the assignment with that name; otherwise raises `UserError` with known names."""
+        """Returns the assignment with that name, or raises `UserError` with the known names."""
         if name in self.broken:
             raise self.broken[name]
         for assignment in self.assignments:
@@ -63,7 +63,7 @@ class Course:
 
 
 def words_of(name: str) -> str:
-    """Returns a name or title in lower case and without punctuation, to compare the two."""
+    """Returns a name or title in lower case and without punctuation, to compare it with others."""
     return re.sub(r"[\W_]+", " ", name.casefold()).strip()
 
 
@@ -112,7 +112,7 @@ TABLES = "tests/tables"
 
 
 def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
-    """Yields only the files of a course that grading this assignment needs."""
+    """Yields only the course files that are needed to grade this assignment."""
     for folder in ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions"):
         for file in sorted((course.root / folder / assignment.name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:

@@ -142,7 +142,7 @@ def texts_text(texts: Mapping[str, object]) -> str:
 
 
 def signatures_in(text: str) -> dict[str, str]:
-    """Returns the calls of a module's functions and classes, such as `scores(inputs, query)`.
+    """Returns how to call a module's functions and classes, such as `scores(inputs, query)`.
 
     A class has two calls: its own, without `self`, and that of its `forward`.
     """
