@@ -54,7 +54,7 @@ class Grades:
 
     @property
     def maxima(self) -> Mapping[str, float]:
-        """The full marks of each assignment."""
+        """The full marks for each assignment."""
         found = dict.fromkeys(self.assignments, 0.0)
         for result in self.results:
             found[result.assignment] = max(found[result.assignment], result.max_score)

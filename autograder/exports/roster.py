@@ -104,7 +104,7 @@ class Matching:
 def read_roster(path: Path) -> Roster:
     """Reads a table that Canvas or Moodle exported; raises `UserError` for any other table.
 
-    Accepts both separators that the platforms write, and Moodle's worksheet in any language.
+    Accepts both separators that the platforms use, and Moodle's worksheet in any language.
     """
     theirs, rows = read_csv(path)
     columns, rows = in_english(theirs, rows)
@@ -248,7 +248,7 @@ def _row_of_another(
 
 
 def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:
-    """Returns the people of each group, by the name that the group has in Moodle's files."""
+    """Returns the people in each group, by the group's name in Moodle's files."""
     found: dict[str, list[int]] = {}
     columns = Columns(roster.columns, roster.people)
     for number, person in enumerate(roster.people):

@@ -75,7 +75,7 @@ def _students(results: Sequence[SubmissionResult]) -> list[str]:
 
 
 def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
-    """Returns the full marks of each assignment, sorted by name, and all scores."""
+    """Returns the full marks for each assignment, sorted by name, and all scores."""
     maxima = dict(sorted(grades.maxima.items()))
     scores: dict[Key, float | None] = {}
     for result in grades.results:

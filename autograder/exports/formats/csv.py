@@ -52,7 +52,7 @@ def table_of(grades: Grades) -> Iterable[list[Value]]:
 
 
 def _in_several_folders(grades: Grades) -> Mapping[str, str]:
-    """Maps folders to their person, for people who have several folders.
+    """Maps each folder to its owner, for people who have several folders.
 
     A person has several folders, with different assignments, if names on two platforms differ.
     """
@@ -77,7 +77,7 @@ def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
 
 
 def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Value]:
-    """Returns the points and the maximum of all assignments, or empty cells if none counts."""
+    """Returns the points and the maximum over all assignments, or empty cells if none counts."""
     found = [(values.get(f"{n}/total", ""), values.get(f"{n}/maximum", "")) for n in names]
     counted = [(float(total), float(most)) for total, most in found if total != "" and most]
     if not counted:

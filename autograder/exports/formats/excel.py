@@ -1,4 +1,4 @@
-"""Writes the table of `csv` for Excel, with a byte order mark, so that Excel recognizes UTF-8."""
+"""Writes the table that `csv` writes, with a byte order mark so that Excel recognizes UTF-8."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def document(result: SubmissionResult) -> dict[str, Any]:
-    """Returns the content of `results.json`, with the score that humans may have changed."""
+    """Returns the content of `results.json`, with the final score after any manual changes."""
     advice = [a for exercise in result.exercises if (a := why_not_judged(exercise))]
     summary = f"{points_text(result.score, result.max_score)} points"
     return {
