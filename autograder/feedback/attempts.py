@@ -37,7 +37,7 @@ def attempt_codes(
 ) -> dict[tuple[str, str, str], Written]:
     """Returns the code of each attempt of the students who submitted more than once.
 
-    `earlier` contains earlier submissions, in one folder for each time in
+    `earlier` contains earlier submissions, in one folder for each time below
     `<student>/<assignment>/`. Attempts whose files no longer exist are left out. If `is_plain` is
     true, comments are removed, because they may reveal who wrote the code.
     """

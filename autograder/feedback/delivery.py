@@ -40,7 +40,7 @@ class DeliveryFormat(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """The packed files, the number of submissions, and notes on students who can't be reached.
+    """The packed files, the number of submissions, and notes about students who can't be reached.
 
     `waits` is true if a person must do something before everybody can be reached.
     """
@@ -72,7 +72,7 @@ def deliver(
 
 
 def page_of(class_folder: Path, key: Key) -> Path:
-    """Returns the page of a submission; its plain text is next to it."""
+    """Returns a submission's page; its plain-text copy is next to it."""
     parts = map(for_file_name, key)
     return class_folder.joinpath(FEEDBACK, *parts, "feedback.html")
 

@@ -41,7 +41,7 @@ class _Document:
         self._comma = ","
 
     def with_tables(self, tables: dict[str, list[Any]]) -> str:
-        """Returns the whole document; no row can be added afterwards."""
+        """Returns the whole document; no rows can be added afterwards."""
         # names of folders may contain bytes that are not valid UTF-8
         text = f"],{for_script(tables)[1:]}"
         self._text.write(text.encode("utf-8", "surrogatepass"))

@@ -26,7 +26,7 @@ class SharedMistake:
     """One mistake that several students share; `name` is empty for a group without a name.
 
     `sentence` says what the mistake confuses, such as "A with B", `message` is from one answer's
-    first failed test, and `excerpts` contains up to three different answers, without comments and
+    first failed test, and `excerpts` contains up to three different answers, without comments or
     names.
     """
 

@@ -27,8 +27,9 @@ _LONGEST_MESSAGE = 500
 def feedback_text(result: SubmissionResult, title: str, human: HumanWork, arrival: str) -> str:
     """Returns the text of one submission: points, verdicts, hints, and the first failed test.
 
-    `result` has the score that counts, `human` has the points that a grader set, and `arrival` is
-    the `arrival_sentence`. Nothing in the text can control the terminal on which it is shown.
+    `result` contains the score that counts, `human` contains the points that a grader set, and
+    `arrival` is the `arrival_sentence`. Nothing in the text can control the terminal on which it is
+    shown.
     """
     return printable("\n".join(_lines(result, title, human, arrival))).rstrip() + "\n"
 

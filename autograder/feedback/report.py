@@ -48,7 +48,7 @@ def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | 
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Returns the lower quartile, the median and the upper quartile, or zeros without values."""
+    """Returns the lower quartile, the median and the upper quartile, or zeros for no values."""
     if not values:
         return 0.0, 0.0, 0.0
     if len(values) == 1:
@@ -100,7 +100,7 @@ class AssignmentReport:
 
     `quartiles` contains shares of the points; `histogram` counts submissions by tenths of the
     points; `spots` contains times against points, for a plot. `never_ran` counts the submissions
-    without a readable file, which no other number includes.
+    without a readable file, which are not included in any other number.
     """
 
     assignment: str

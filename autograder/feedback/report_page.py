@@ -1,6 +1,6 @@
 """Writes the class report as one page: tables, bars, and a script that shows details.
 
-Without the script, the page has the same content, and can still be folded and printed.
+Without the script, the page still has its tables and bars, and can be folded and printed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finds pairs of submissions that share unusual code, for a person to look at.
 
-The stub's code is removed, and so is code that many students of the class wrote, because a short
+Code from the stub, and code that many students in the class wrote, is ignored, because a short
 answer in the style of the textbook is the same for everybody.
 """
 
@@ -50,8 +50,9 @@ class SimilarPair:
     """Two students whose code for an exercise is similar.
 
     `shared` counts the common fingerprints that few others have; `share` is their share of all rare
-    fingerprints of the shorter text, from 0 to 1. `weight` also counts them, but gives less weight
-    to those that more students have, so that a pair is listed before the pairs of a large group.
+    fingerprints in the shorter text, from 0 to 1. `weight` also counts them, but gives less weight
+    to those that more students have, so that an isolated pair is listed before the pairs in a large
+    group.
     """
 
     assignment: str
