@@ -294,7 +294,7 @@ class Canvas:
 
 
 class _PermissionDenied(UserError):
-    """Raised if the owner of the token lacks a permission."""
+    """Raised if the token's owner lacks a permission."""
 
 
 def _member(user: Any, sections: Mapping[int, str], groups: Sequence[str]) -> Member:
@@ -378,5 +378,5 @@ def _grade(submission: Any) -> Grade:
 
 
 def _time(text: str | None) -> datetime | None:
-    """Returns the time in UTC; raises `MissingZone`, a `ValueError`, for a text without a zone."""
+    """Returns the time in UTC; raises `MissingZone`, a `ValueError`, if a text names no zone."""
     return read_time(text) if text else None

@@ -1,4 +1,4 @@
-"""Repeats requests that have failed, and keeps tokens out of messages and answers.
+"""Repeats requests that have failed, and keeps tokens out of messages and responses.
 
 If a platform is overloaded or throttles requests, they are repeated later. A request that must not
 be carried out twice is repeated only if it is certain that the platform has not carried it out.
@@ -77,7 +77,7 @@ class TokenRefused(PlatformFailure):
 class Unreachable(PlatformFailure):
     """Raised if the platform did not answer, or answered only with server errors.
 
-    It is uncertain whether a request that writes has been carried out.
+    It is unknown whether a request that writes has been carried out.
     """
 
 

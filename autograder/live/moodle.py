@@ -120,7 +120,7 @@ class Moodle:
         return found
 
     def _unseen(self, what: str, reply: Values) -> UserError:
-        """Returns an error for an omitted assignment, with Moodle's reason (its "warning")."""
+        """Returns an error for an omitted assignment, with the reason in Moodle's "warning"."""
         why = next((str(one.get("message")) for one in reply.get("warnings") or ()), "no reason")
         return UserError(
             f"{self._site}: the token's owner is not allowed to see {what} of the course "
@@ -285,7 +285,7 @@ class Moodle:
         return int(reply[0]["itemid"])
 
     def _call(self, function: str, **values: Any) -> Any:
-        """Calls a function of Moodle. Repeating a call is safe, because it sets the same values."""
+        """Calls a Moodle function. Repeating a call is safe, because it sets the same values."""
         data = {
             **dict(flattened(values)),
             "wstoken": self._token.reveal(),

@@ -47,7 +47,7 @@ def member_of(user: Values) -> Member:
 
 
 def work_of(work: Values, flags: Sequence[Values]) -> PlatformAssignment:
-    """Returns an assignment, with the extensions in the flags of its users."""
+    """Returns an assignment, with the extensions in its users' flags."""
     people = {str(f["userid"]): at for f in flags if (at := _time(f.get("extensionduedate")))}
     points = float(work.get("grade") or 0)
     return PlatformAssignment(
@@ -90,7 +90,7 @@ def _file(record: Values) -> SubmittedFile:
 
 
 def points_of(text: object) -> float | None:
-    """Returns a grade, or None for -1, which means no grade, and for other strings."""
+    """Returns a grade, or None for -1, which means no grade, and for text that is not a number."""
     try:
         points = float(str(text))
     except ValueError:

@@ -178,7 +178,7 @@ def number_of(value: object) -> str:
 
 
 def check_length(found: Sequence[object]) -> None:
-    """Raises `ValueError` if a list is longer than any course's, because it may never end."""
+    """Raises `ValueError` if a list is longer than any course's list, because it may never end."""
     if len(found) > _MOST_ITEMS:
         raise ValueError(f"a list has more than {_MOST_ITEMS:,} items")
 
