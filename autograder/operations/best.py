@@ -1,9 +1,9 @@
 """Lets each student's best submission count, if the class's rules say so.
 
-The submission that counts is always in `submitted/`, and its result is the last one of that student
-and assignment in the results file. When an earlier submission has earned more, the two folders are
-therefore swapped, and the better result is appended again. No other step needs to know about this
-rule.
+The submission that counts is always in `submitted/`, and its result is the last one for that
+student and assignment in the results file. When an earlier submission has earned more, the two
+folders are therefore swapped, and the better result is appended again. No other step needs to know
+about this rule.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reports what changed when a class was graded again, and stores which changes have been seen."""
+"""Reports what changed when a class was regraded, and stores which changes have been seen."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def class_changes(
 ) -> ClassChanges:
     """Returns the changes from regrading a class, and remembers that somebody has seen them.
 
-    Compares with the grading that somebody saw last or, if `since_first`, with the first grading of
-    each submission. If there is nothing new, the changes are the same as at the last call. A call
-    for only some students is not remembered.
+    Compares with the grading that somebody saw last or, if `since_first` is true, with the first
+    grading of each submission. If there is nothing new, the changes are the same as at the last
+    call. A call for only some students is not remembered.
 
         for change in autograder.class_changes("course").changes:
             print(change.student, change.question, change.before, change.after, change.causes)

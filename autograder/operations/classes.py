@@ -70,7 +70,7 @@ class StoredExtension:
 
 
 def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
-    """Updates the roster of a class from a platform's list or a table of your own.
+    """Updates a class's roster from a platform's list or a table of your own.
 
     autograder.set_roster("course", "students.csv")
 

@@ -104,7 +104,7 @@ def collect_owned(
     assignment: str,
     owners: Mapping[str, tuple[Owner, ...]],
 ) -> CollectReport:
-    """Collects a folder of one assignment whose subfolders belong to the given owners."""
+    """Collects a folder for one assignment whose subfolders belong to the given owners."""
     from ..collecting import CollectOptions
     from ..collecting import collect as bring
 

@@ -156,7 +156,7 @@ def _check_apart(works: Mapping[str, PlatformAssignment]) -> None:
 
 
 class _Linking:
-    """Finds the course's assignments on the platform: by choice, by known number, or by name."""
+    """Finds the course's assignments on the platform: as chosen, by known number, or by name."""
 
     def __init__(
         self,

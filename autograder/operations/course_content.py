@@ -113,7 +113,7 @@ def validate(
     starts: Callable[[int], None] = lambda cases: None,
     judged: Callable[[], None] = lambda: None,
 ) -> ValidationReport:
-    """Grades solutions, stubs, alternatives and known mistakes, whose verdicts are known.
+    """Grades solutions, stubs, alternatives and known mistakes, and reports unexpected verdicts.
 
     `names` contains assignments or exercises (default: all). `starts` is called with the number of
     cases, and `judged` after each case.

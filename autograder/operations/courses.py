@@ -162,8 +162,8 @@ def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None
     """Returns the course at or above `course_folder`, if one was named.
 
     Otherwise returns the course at or above the current folder or the class folder, or else the one
-    in nbgrader's configuration; None if there is none. Raises `UserError` if the named folder is in
-    no course.
+    in nbgrader's configuration, or None if there is none. Raises `UserError` if the named folder is
+    in no course.
     """
     if course_folder != HERE:
         return course_at(course_folder)

@@ -65,7 +65,7 @@ def _flat(tree: Mapping[str, Any], names: str = "") -> Iterator[tuple[str, Any]]
 
 
 def expected_text(scores: Scores) -> str:
-    """Formats scores with one line for each exercise, so that changes are easy to see."""
+    """Formats scores with one line per exercise, so that changes are easy to see."""
     students = []
     for student, work in scores.items():
         assignments = []

@@ -117,7 +117,7 @@ def grade_stream(
     secret: Path | str | None = None,
     ready: Ready = lambda _: None,
 ) -> StreamReport:
-    """Grades the folder `<student>/<assignment>` named on each line; stays ready in between.
+    """Grades the folder `<student>/<assignment>` named on each line, and stays ready for more.
 
     `answer` is called with each `SubmissionResult`, in order of completion, and with a
     `RefusedLine` for a line that names no submission. A line may also be JSON: {"path": ...,
@@ -127,7 +127,7 @@ def grade_stream(
 
         autograder.grade_stream(sys.stdin, lambda answer: print(json.dumps(answer.to_json())))
 
-    Returns when the lines end. Raises the same errors as `grade`.
+    Returns when there are no more lines. Raises the same errors as `grade`.
     """
     file = Path(results) if results else None
     named = named_secret(secret, file) if secret else None

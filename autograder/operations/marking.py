@@ -67,7 +67,7 @@ def mark(
     """Enters points, a comment, or the answer to a request, for a student's answer to a question.
 
     Points and comments are stored in nbgrader's gradebook, as if they were entered in formgrader,
-    and the late penalty is computed again. `points` may be "auto" for the automatic score. In a
+    and the late penalty is recalculated. `points` may be "auto" for the automatic score. In a
     comment, `#name` means a comment in the class's bank. `question` may be the name of an
     assignment, to answer a request about all of it. `by` is the grader (default: the current user's
     name).

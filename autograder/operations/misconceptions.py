@@ -50,8 +50,8 @@ def add_misconception(
 
     `student` may also be the mark of a group from `unnamed_mistakes`. The answer's code is stored
     without comments. Before that, a sandboxed worker executes the new entry, which must fail the
-    tests, behave as it did in the student's file, and get its own name. The entry becomes content
-    of the course, which tests and tools execute, so a person should read it: `approve` is first
+    tests, behave as it did in the student's file, and get its own name. The entry becomes part of
+    the course, whose tests and tools execute it, so a person should read it: `approve` is first
     called with its code. Nothing is graded again.
 
         ok = lambda code: input(f"{code}Add this code? ") == "yes"

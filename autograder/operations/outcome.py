@@ -142,7 +142,7 @@ def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> Recor
 def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[Key, ...]:
     """Returns the submissions that a person should review and that nobody has reviewed yet.
 
-    A person reviews a submission by entering points or a comment, by agreeing with the automatic
+    A person reviews a submission by entering points or a comment, by accepting the automatic
     points, or by withdrawing it. A failed grading does not count, because the next run repeats it.
     """
     found = [result for result in results if waits_for_a_person(result, ())]

@@ -231,7 +231,7 @@ class _Pull:
     def apply(
         self, plan: PullPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[CollectReport | None, Sequence[str]]:
-        """Carries out the plan; returns the collected submissions, and messages for a person."""
+        """Carries out the plan; returns the collected submissions, and messages for the user."""
         if plan.roster and (plan.roster.added or plan.roster.updated):
             write_people(self._folder, self._listed)
         write_dates(self._folder, {(d.assignment, d.section): d.after for d in plan.dates})

@@ -43,7 +43,7 @@ class ExtensionChange:
 
 @dataclass(frozen=True, slots=True)
 class KnownMember:
-    """A member whom the class knows: the name in the class, and the roster's entry."""
+    """A member who is known to the class: the name in the class, and the roster's entry."""
 
     student: str
     person: Person

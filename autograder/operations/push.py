@@ -114,7 +114,7 @@ def push(
     """Writes the grades of a class into a course on a platform.
 
     `platform` is canvas or moodle; `feedback` is sent with the grades. A grade that somebody has
-    changed on the platform stays, unless `overwrite` is true. Nothing is written unless `approve`
+    changed on the platform is kept, unless `overwrite` is true. Nothing is written unless `approve`
     returns true for the plan; `on_progress` is called with the number of grades that were sent and
     the total number of grades.
 
@@ -329,7 +329,7 @@ class _Push:
         return update, digest
 
     def _comment(self, text: str) -> str:
-        """Returns a text in the format of the platform's comments, which is HTML on Moodle."""
+        """Returns text in the platform's format for comments, which is HTML on Moodle."""
         if self._there.key == "canvas":
             return text
         return "<br>".join(for_html(line) for line in text.splitlines())

@@ -44,7 +44,7 @@ def results_file(class_folder: Path | str) -> Path:
 
 
 def counted_results(class_folder: Path | str) -> LastResults:
-    """Returns the last result of each submission, with people's changes in the gradebook.
+    """Returns the last result of each submission, with the manual changes in the gradebook.
 
     Results are read when they are accessed. Assignments that only nbgrader graded are included.
     Raises `UserError` if there are no results.

@@ -131,7 +131,7 @@ def question_named_in(course: Course, assignment: str, text: str) -> str:
 
 
 def graders_work(class_folder: Path | str, grader: str | None = None) -> GradersWork:
-    """Returns the answers that are waiting for each grader, and the numbers of graded answers.
+    """Returns the answers that are waiting for each grader, and how many each person has graded.
 
         for item in autograder.graders_work("course", "tom").waiting:
             print(item.question, item.students)
