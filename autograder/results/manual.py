@@ -60,7 +60,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class HumanWork:
-    """The decisions of humans about a class's results.
+    """Human decisions about a class's results.
 
     `grades` is keyed by question; `penalties`, and `requests` for a second look, are keyed by
     submission.

@@ -1,4 +1,4 @@
-"""Merges the results files of shards; a submission with two different scores is an error."""
+"""Merges the results files from shards; a submission with two different scores is an error."""
 
 from __future__ import annotations
 

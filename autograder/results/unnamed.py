@@ -13,7 +13,7 @@ _MARK = 8
 
 @dataclass(frozen=True, slots=True)
 class UnnamedAnswer:
-    """One wrong answer without a name, and the result that contains it."""
+    """One unnamed wrong answer, and the result that contains it."""
 
     result: SubmissionResult
     exercise: str
@@ -32,7 +32,7 @@ class UnnamedAnswer:
 
 
 def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[UnnamedAnswer]:
-    """Yields the wrong answers without a name that ran and whose behavior is known."""
+    """Yields the unnamed wrong answers that ran and whose behavior is known."""
     for result in results:
         for exercise, question in result.questions():
             is_unnamed = question.behaviour is not None and question.misconception is None
