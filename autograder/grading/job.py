@@ -25,8 +25,8 @@ from .watch import FailureLog, Stage, Watch
 
 #: seconds that are added to the time limits of a submission or a question
 _MORE_SECONDS = 60.0
-#: seconds for making a table of known mistakes: some tens of CPU seconds are usual, but the machine
-#: may be busy
+#: seconds for making a table of known mistakes: tens of CPU seconds are usual, but the machine may
+#: be busy
 _TABLE_SECONDS = 1800.0
 #: if the grader checks a job this many seconds too late, the grader was suspended or the clock was
 #: changed
@@ -199,7 +199,7 @@ class Job:
         self.task = task
         task.tries += 1
         self.patience.begin(task.assignment)
-        with contextlib.suppress(OSError):  # the job ended while it had nothing to do
+        with contextlib.suppress(OSError):  # the job ended while it was idle
             self.pipe.send((task.submission, task.assignment, task.ends.left_out))
 
     def stop(self) -> None:

@@ -24,7 +24,7 @@ from .sources import Source
 from .watch import Costs, Stage, Watch, total_costs
 
 _TRIES = 2
-#: the most jobs for which one fork server starts the workers (`benchmarks/many_jobs.py`)
+#: the most jobs that share one fork server (see `benchmarks/many_jobs.py`)
 JOBS_EACH = 8
 #: a submission is given up after this many fork servers were lost while it was graded
 _LOSSES = 5

@@ -22,8 +22,8 @@ from ..records import Assignment
 from ..submission import Submission, submission_digest
 
 #: the version of judging. A developer increases it when an answer may get a different score
-#: although suite, solution and parts are the same. `--resume` then grades old submissions again, so
-#: the changelog says why
+#: although the suite, the solution and the parts are the same. `--resume` then grades old
+#: submissions again, so the changelog says why
 JUDGING = 3
 
 

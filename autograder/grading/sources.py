@@ -1,4 +1,4 @@
-"""The source of a run's submissions, and the options and events of the run.
+"""The source of a run's submissions, and the run's options and events.
 
 This module does not load torch, unlike `run`.
 """

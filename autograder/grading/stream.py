@@ -33,8 +33,8 @@ ERROR_SCHEMA = "autograder/refused/v1"
 class StreamOptions:
     """Options for grading a stream.
 
-    If `assignment` is given, all submissions belong to it, whatever their folders are called. With
-    `results`, lines are also kept in a file, and attempts are counted from its lines.
+    If `assignment` is given, all submissions belong to it, no matter what their folders are called.
+    With `results`, lines are also kept in a file, and attempts are counted from its lines.
     """
 
     secret: Path
@@ -64,7 +64,7 @@ class RefusedLine:
 
 @dataclass(frozen=True, slots=True)
 class StreamReport:
-    """The numbers of lines that were graded, of failures among these, and of refused lines."""
+    """The numbers of graded lines, of failures among these, and of refused lines."""
 
     graded: int = 0
     failed: int = 0

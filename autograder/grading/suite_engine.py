@@ -54,7 +54,7 @@ class SuiteEngine:
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> Iterator[ForkServer]:
-        """Starts the fork server for students' code, and loads torch in this process meanwhile."""
+        """Starts the fork server for students' code, and meanwhile loads torch in this process."""
         if self.start:
             with self.start(tier) as fork_server:
                 yield fork_server

@@ -151,7 +151,7 @@ class Watch:
         return OF_A_JOB[number] if number >= 0 else None
 
     def book_end(self, seconds: float) -> None:
-        """Adds the rest of the CPU time of a job that has ended; `seconds` is the job's total."""
+        """Adds the remaining CPU time of a job that has ended; `seconds` is the job's total."""
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, max(0.0, seconds - since))
         self._write_stage(None, seconds)

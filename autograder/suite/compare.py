@@ -29,7 +29,7 @@ FLOAT64 = Tolerance(atol=1e-7, rtol=1e-6)
 _SHOWN = 8
 
 EXACT = Tolerance(atol=0.0, rtol=0.0)
-#: for numbers that a document prints with 4 decimals, computed from literal inputs
+#: for numbers that a document prints with 4 decimal places, computed from literal inputs
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
 #: for numbers that are computed from such printed numbers
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)

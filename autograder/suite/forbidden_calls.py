@@ -164,7 +164,7 @@ _OF_TORCH = frozenset(
 _MODULES = frozenset(n for n in dir(torch.nn) if isinstance(getattr(torch.nn, n), ModuleType))
 #: the profiler's function that only names a section of the program
 _MARK = "record_function"
-#: the name that stands for all names of a star import
+#: the name that stands for all names from a star import
 _STAR = "*"
 
 

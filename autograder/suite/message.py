@@ -13,7 +13,7 @@ NO_ERROR = "a result, and no error"
 
 
 class ExpectationKind(enum.Enum):
-    """The kind of a test's expectation, which determines the message of its failure."""
+    """The kind of a test's expectation, which determines the failure's message."""
 
     #: a value, or a gradient, that equals a given one
     VALUE = "value"

@@ -18,7 +18,7 @@ BY_TEXT = "getattr"
 METHOD_OF_A_VALUE = "Tensor"
 
 
-@lru_cache(maxsize=64)  # several tests of a question need the same names
+@lru_cache(maxsize=64)  # several tests for a question need the same names
 def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
     """Return the dotted names in the definition `answer` and in those that it reaches.
 

@@ -41,7 +41,7 @@ _REDUCED = r"\.(?:sum|amax|amin|mean|norm|var)\((?!.*keepdim)[^()]*-?\d"
 OF_LINES: tuple[Row, ...] = (
     row(
         # torch names the factors mat1 and mat2, or mat and vec, if neither is a batch; `bmm`, which
-        # names batches, refuses any other number of dimensions, however they are turned
+        # names batches, refuses any other number of dimensions, no matter how they are transposed
         r"^(?!IndexError|.*(?:mat1 and mat2|mat \(.*vec \(|batch[12] must be|view size)).*"
         r"(sizes?|shapes?|[123]-?D|dimension)",
         "`.T` reverses all dimensions of a batch",

@@ -198,7 +198,7 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
     if expected.numel() > 2 and abs(step) > _NEAR and _near(got, expected + step):
         return f"every value is the right one plus {step:.4g}"
     if _elsewhere(got, expected):
-        return ""  # `_elsewhere` describes such rows in wrong places better
+        return ""  # `_elsewhere` has a better description of such misplaced rows
     if expected.dim() > 1 and expected.shape[-1] > 1 and _factors_of_rows(got, expected):
         return "every row is right up to a factor, which differs from row to row"
     return ""

@@ -5,7 +5,7 @@ and these numbers. If the plan's records (see `Witness`) show that a test only c
 of a tensor, and that it passed for the solution, it also passes for every reply of the same form
 whose numbers are close enough. If a test does anything else with the numbers, such as counting
 zeros, they must equal the solution's up to rounding, because rounding must not decide a verdict.
-All numbers of a test are compared in a few operations.
+All numbers in a test are compared in a few operations.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agre
 
 @dataclass(frozen=True, slots=True)
 class JointAgreement:
-    """The agreements of many tests, with all numbers of a dtype compared in one operation.
+    """The agreements of many tests; all numbers of one dtype are compared in one operation.
 
     `parts` contains, for each test, the position of its first reply, the position after its last
     reply, and the bytes that are added after its replies to align the next test's numbers.
@@ -234,7 +234,7 @@ class _Numbers:
 
 
 def _concatenated(rows: Sequence[_Row]) -> _Row:
-    """Returns the numbers of rows with the same dtype as one row at the position of the first."""
+    """Combines rows with the same dtype into one row at the position of the first."""
     expected = np.concatenate([row.expected for row in rows])
     allowed = np.concatenate([row.allowed for row in rows])
     return _Row(rows[0].at, rows[0].kind, expected, allowed)

@@ -28,7 +28,7 @@ _COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
 
 
 def blamed(raised: BaseException) -> BaseException:
-    """Returns the failure of a test; turns a memory error into a fault of the answer."""
+    """Returns a test's failure; turns a memory error into a fault of the answer."""
     if isinstance(raised, MemoryError) or "can't allocate memory" in str(raised)[:1000]:
         return AnswerMemory("judging its results takes more memory than is available")
     return raised

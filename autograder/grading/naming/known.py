@@ -286,8 +286,8 @@ def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[b
 def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
     """Returns the members for a table, some from every family, with their numbers.
 
-    A large class has hundreds of possible changes to known steps. Members of one family often
-    answer alike, so the second member of a family follows the first of every other family. Members
+    A large class has hundreds of possible changes to known steps. Members of one family often give
+    equal answers, so the second member of a family follows the first of every other family. Members
     that change all parallel steps come first; within a family, members that change a result or
     confuse two layers come first. Left-out steps, and confusions of two values that the question
     names, precede most others.
@@ -337,7 +337,7 @@ def digest_of_families() -> str:
 
 
 def _definitions(text: str) -> Iterator[str]:
-    """Yields the code of each function, class and table of a module."""
+    """Yields the code of each function, class and table in a module."""
     lines = text.splitlines()
     for node in ast.parse(text).body:
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):

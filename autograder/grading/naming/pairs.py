@@ -235,7 +235,7 @@ class PairSearch:
         return tuple(pairs[:_PAIRS] for pairs in by_entries)
 
     def _different(self, chosen: Cells, columns: Sequence[int]) -> list[int]:
-        """Returns the first row, in the order of `_order`, of each group of equal rows.
+        """Returns the first row of each group of equal rows, in the order of `_order`.
 
         Rows are equal if their answers to these requests are equal. Rows that are right in all of
         these requests must be equal everywhere.
@@ -257,7 +257,7 @@ class PairSearch:
     def _rarity(self, row: int) -> int:
         """Returns the position of a row's family among the frequent ones, or a later position.
 
-        If two members answer alike in all requests, the more frequent mistake is reported.
+        If two members give equal answers to all requests, the more frequent mistake is reported.
         """
         place = frequency_place(self._table.rows[row].name)
         return _RARE if place is None else place

@@ -133,7 +133,7 @@ class Probe:
     def batch_of_names(
         self, names: Sequence[str], tests: Sequence[str], count: int | None = None
     ) -> Batch:
-        """Returns a batch of tests, or of the first requests of each test, for several answers.
+        """Returns a batch of tests, or of each test's first requests, for several answers.
 
         `names` contains the names of the answers in one module.
         """

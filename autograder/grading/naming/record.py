@@ -31,9 +31,9 @@ _MOST_NUMBERS = 1 << 18
 #: `suite.compare`
 _OF_GRADIENTS = 100.0
 
-#: recorded in place of the arguments of a call if none was changed
+#: recorded instead of a call's arguments if none was changed
 UNCHANGED = "arguments as they were"
-#: recorded in place of gradients if the result is not finite
+#: recorded instead of gradients if the result is not finite
 THROUGH_NAN = "gradients of what is not finite"
 #: recorded for requests to a layer that could not be built or did not accept its weights
 NOT_ASKED = "not asked"
@@ -48,10 +48,10 @@ class Event:
     raised: str = ""
 
 
-#: the most tensors of one call that are read, because a reply may refer to one tensor many times
+#: the most tensors in one call that are read, because a reply may refer to one tensor many times
 _MOST_TENSORS = 100
 _MOST_CHARACTERS = 4000
-#: the most characters of a value that contains no tensors
+#: the most characters in a value that contains no tensors
 _LONGEST_VALUE = 200
 OF_GRADIENTS = ("gradients", "layer_gradients")
 #: the words of a test that passed, and of a test that makes other requests to this answer

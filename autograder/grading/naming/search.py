@@ -90,7 +90,7 @@ _AGAINST, _AGAINST_RIGHT = ExplainedCalls(against=1), ExplainedCalls(against=_RI
 
 
 class Outcome:
-    """One call of an answer, compared with the same call of the solution."""
+    """One call to an answer, compared with the same call to the solution."""
 
     def __init__(self, came: Call, right: Call) -> None:
         self.came = came

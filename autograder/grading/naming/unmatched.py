@@ -26,7 +26,7 @@ _FIRST_WORDS: Mapping[str, str] = SHOWN["first_words"]
 #: the most characters in an id
 _LONGEST = 60
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
-#: ids for wrong parameters, as results contain them
+#: ids for wrong parameters, as they appear in results
 OTHER_NAMES = "the_trained_parameters_have_other_names_than_the_question_gives"
 OTHER_SIZES = "parameters_of_{}_have_other_sizes_than_the_question_gives"
 MISSING = "trained_parameters_are_missing_that_the_question_gives"
@@ -35,7 +35,7 @@ SHARED = "a_weight_is_no_trained_parameter_of_its_own"
 OTHER_LAYERS = "the_trained_parameters_have_other_names_and_sizes_than_the_question_gives"
 #: the most parameters that are named in a text
 _MOST_NAMED = 4
-#: ids for wrong types of results
+#: ids for results of wrong types
 ONE = "one_tensor_comes_back_in_place_of_several"
 SEVERAL = "several_results_come_back_in_place_of_one"
 LESS = "less_comes_back_than_is_asked_for"

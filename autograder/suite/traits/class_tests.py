@@ -317,7 +317,7 @@ def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     for given in traits.each_way():
         layer.gradients(*arguments(expect, given, many, layout=expanded), likely=likely)
     few = sizes.but({x: min(2, sizes.letters[x]) for x in traits.call_letters()}, (1,))
-    # compare loosely: rounding may decide on gradients, for example of a ReLU near 0
+    # compare loosely: rounding may decide gradients, for example of a ReLU near 0
     for dtype in (torch.float32, torch.float64):
         layer.move(dtype=dtype).train()
         args = arguments(expect, traits, few, dtype)

@@ -126,7 +126,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
         _same(expect, traits, _last_turned(expect, given, asked.many(), torch.float64), likely)
-    # repeat large shapes, because an answer may keep results for large shapes only
+    # repeat large shapes, because an answer may keep results only for large shapes
     for turn, sizes in enumerate((asked.wide(), asked.many(), *asked.samples())):
         args = _last_turned(expect, traits, sizes, torch.float64)
         _same(expect, traits, args, likely, no_grad=turn % 2 == 1)

@@ -57,7 +57,7 @@ _FEW_GROUPS = 5
 #: heads
 _AFTER_BLOCKS, _SAMPLES_AFTER, _HEADS_AFTER = (65, 97, 101), (33, 61), (9, 13)
 #: the most words in a vocabulary, without a limit and in these calls: with more words, a number for
-#: each word and token would exceed the limit of a reply
+#: each word and token would exceed the size limit of a reply
 _ANY, _FEW_WORDS = 1 << 30, 1000
 #: the number of tokens if there are many samples
 _FEW_TOKENS = 4
@@ -261,7 +261,7 @@ class CallSizes:
     def long(self, most: int = FEW, leading: tuple[int, ...] = ()) -> Sizes:
         """Make all lengths large at once, in one sample, and keep everything else small."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
-        # do not reduce the size of blocks: smaller blocks are only more steps
+        # do not reduce the block size: smaller blocks only mean more steps
         looped = [x for x in self._letters if x in self._traits.looped()]
         sizes = self._traits.usual(leading).but({**self._least(looped), **long})
         floor = {x: _LARGE for x in long if x in self._traits.looped()}

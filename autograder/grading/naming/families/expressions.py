@@ -15,7 +15,7 @@ _ONE_SIDED = ast.Sub | ast.Div | ast.FloorDiv | ast.Mod | ast.Pow
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that could be confused with each other: those of the function and of `self`."""
+    """The names that could be confused with each other: the function's own and those of `self`."""
 
     names: tuple[str, ...]
     attributes: tuple[str, ...]
