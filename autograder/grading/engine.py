@@ -1,4 +1,4 @@
-"""Interfaces of a run: an engine grades one kind of assignment, and a backend provides machines."""
+"""Interfaces for a run: an engine grades one kind of assignment; a backend provides machines."""
 
 from __future__ import annotations
 
