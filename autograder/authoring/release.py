@@ -291,7 +291,7 @@ def replace_all(
     """Moves each new folder to its place, and writes the bundles.
 
     If a new folder is None, the old folder is only removed. Old folders are moved to `attic`, which
-    must be on the same file system. After an `OSError`, all folders are as before.
+    must be on the same file system. After an error, all folders are as before.
     """
     staged = _stage_bundles(bundles)
     parked: list[tuple[Path, Path | None]] = []
