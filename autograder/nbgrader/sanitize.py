@@ -105,9 +105,9 @@ def is_markup(name: str) -> bool:
 
 
 def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
-    """Returns a cell with its source and only its harmless outputs.
+    """Returns a harmless version of a cell, with only its harmless outputs.
 
-    Markdown that is also in the release is not changed.
+    Markdown that is also in the release is not changed, and a raw cell becomes a comment.
     """
     source = source_of(cell)
     kind = cell.get("cell_type")

@@ -53,7 +53,7 @@ def write_entries(
     entries: Sequence[Entry],
     penalty: Penalty,
 ) -> None:
-    """Writes the entries; keeps manual scores, comments, and extensions that no entry sets."""
+    """Writes the entries; keeps manual scores and comments, and extensions that no entry sets."""
     _add_students(connection, {entry.student for entry in entries})
     submissions = _submissions(connection, structures, entries)
     late = {

@@ -134,7 +134,7 @@ def _run(
 
 
 def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
-    """Records zero points for a folder without notebooks, at which nbgrader would stop."""
+    """Records zero points if nbgrader would stop, such as for a folder without notebooks."""
     gradebook.update_or_create_student(student)
     found = gradebook.update_or_create_submission(assignment, student)
     for notebook in found.notebooks:

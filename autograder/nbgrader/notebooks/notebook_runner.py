@@ -1,7 +1,8 @@
 """Runs the cells of a notebook in the sandbox, and sends each only when it is about to run.
 
 If a cell ends the worker, only that cell fails: the cells above it run again in a new worker,
-except cells that ended a worker, and the notebook continues with the next cell.
+except cells that ended a worker, and the notebook continues with the next cell. After three such
+cells, the remaining ones do not run.
 """
 
 from __future__ import annotations
