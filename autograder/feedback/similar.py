@@ -49,10 +49,10 @@ class SimilarCode:
 class SimilarPair:
     """Two students whose code for an exercise is similar.
 
-    `shared` counts the common fingerprints that few others have; `share` is their share of all rare
-    fingerprints in the shorter text, from 0 to 1. `weight` also counts them, but gives less weight
-    to those that more students have, so that an isolated pair is listed before the pairs in a large
-    group.
+    `shared` counts the common fingerprints that few others have; `share` is their share of the rare
+    fingerprints in the text that has fewer of these, from 0 to 1. `weight` also counts them, but
+    gives less weight to those that more students have, so that an isolated pair is listed before
+    the pairs in a large group.
     """
 
     assignment: str
