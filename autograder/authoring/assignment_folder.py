@@ -1,4 +1,4 @@
-"""Makes the files in `assignments/<name>/`, the version of an assignment that students get."""
+"""Creates the files in `assignments/<name>/`, the version of an assignment that students get."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ReleasedAssignment:
 def released_assignment(
     course: Course, assignment: Assignment, scratch: Path
 ) -> ReleasedAssignment:
-    """Makes all files of an assignment; writes only into `scratch`.
+    """Creates all files of an assignment; writes only to `scratch`.
 
     Raises `ContentError` for the first problem in the content.
     """
@@ -326,7 +326,7 @@ def _notebook(path: Path, text: str, assignment: str) -> str:
 
 
 def generate_assignment(root: Path, assignment: str, sources: Mapping[str, str]) -> dict[str, str]:
-    """Makes a released notebook for each exercise from nbgrader's source notebooks.
+    """Creates a released notebook for each exercise from nbgrader's source notebooks.
 
     `root` is a temporary folder. Raises `GraderError` with nbgrader's log if nbgrader fails.
     """

@@ -1,4 +1,4 @@
-"""Makes the zip that students download, with the same bytes whenever and wherever it is made."""
+"""Creates the zip that students download, with the same bytes whenever and wherever it is made."""
 
 from __future__ import annotations
 

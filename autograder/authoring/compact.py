@@ -1,4 +1,4 @@
-"""Removes differences in formatting from a text, and remembers the line of each character."""
+"""Removes differences in formatting from text, and remembers the line of each character."""
 
 from __future__ import annotations
 

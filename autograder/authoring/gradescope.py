@@ -1,4 +1,4 @@
-"""Makes an autograder for Gradescope: one zip with an assignment's files for grading.
+"""Builds an autograder for Gradescope: one zip with an assignment's files for grading.
 
 The zip contains solutions and hidden tests, so give it only to Gradescope.
 """

@@ -1,4 +1,4 @@
-"""Makes notebooks as plain JSON, formatted the same way everywhere."""
+"""Creates notebooks as plain JSON, formatted the same way everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the wheel of this package that a course gives to its students and graders.
+"""Builds the wheel of this package that a course gives to its students and graders.
 
 For the course in this package's own repository, the wheel is built from the repository; for any
 other course, it is packed from the installed package.
@@ -51,7 +51,7 @@ def _own_version(root: Path) -> str | None:
 
 
 def _installed() -> bytes:
-    """Makes a wheel of the installed package, even if it was installed in editable mode."""
+    """Builds a wheel from the installed package, even if it was installed in editable mode."""
     distribution = metadata.distribution(PACKAGE)
     folder = f"{PACKAGE.replace('-', '_')}-{distribution.version}.dist-info"
     files = _files(resources.files("autograder"), "autograder")

@@ -138,7 +138,7 @@ def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 @contextmanager
 def _scratch(root: Path) -> Iterator[Path]:
-    """Makes a temporary folder in the course, because renaming needs the same file system."""
+    """Creates a temporary folder in the course, because renaming needs the same file system."""
     build = root / "build"
     try:
         build.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Makes nbgrader's source notebook, including solutions, from the text in `source/`."""
+"""Creates nbgrader's source notebook, including solutions, from the text in `source/`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MISTAKES_FOLDED = """\
 def source_notebook(
     exercise: Exercise, parts: ModuleParts, points: Mapping[str, float], way: str = ""
 ) -> Notebook:
-    """Makes the notebook that nbgrader's `generate_assignment` reads; `way` is its first cell.
+    """Creates the notebook that nbgrader's `generate_assignment` reads; `way` is its first cell.
 
     The first two code cells and the check cells are locked: nbgrader restores them if a student
     changes them. Raises `ContentError` with the line if the text is not valid.
@@ -147,7 +147,7 @@ def _bring_cell(assignment: str) -> Cell:
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
-    """Makes the import cell, which imports `check` before this package's other names."""
+    """Creates the import cell, which imports `check` before this package's other names."""
     lines = parts.given.splitlines()
     tree = ast.parse(parts.given)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]

@@ -1,4 +1,4 @@
-"""Makes the wheel for students, with only the modules that their commands and notebooks import."""
+"""Builds the wheel for students, with only the modules that their commands and notebooks import."""
 
 from __future__ import annotations
 
