@@ -1,4 +1,4 @@
-"""Makes the autograded notebook for an exercise, which formgrader shows to a human grader.
+"""Creates the autograded notebook for an exercise, which formgrader shows to a human grader.
 
 A student's own notebook is used if it contains, exactly once, every cell that nbgrader keeps.
 Otherwise, and for modules, the student's answers are filled into the released notebook.
@@ -33,7 +33,7 @@ _LARGEST_NOTEBOOK = 8 << 20
 
 
 class NotebookMaker:
-    """Makes autograded notebooks in a child process with limits. Use it as a context manager."""
+    """Creates autograded notebooks in a child process with limits. Use it as a context manager."""
 
     def __init__(self, releases: Mapping[str, ReleasedAssignment]) -> None:
         self._releases = releases

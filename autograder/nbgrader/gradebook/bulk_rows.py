@@ -180,7 +180,7 @@ def _write_grades(connection: Connection, sheets: Sequence[_NotebookEntry]) -> d
 
 
 def _judged(sheet: _NotebookEntry, cell: str) -> tuple[float | None, bool]:
-    """Returns the automatic score (None for written answers) and whether a human must look."""
+    """Returns an answer's automatic score (None if written) and whether a human must check it."""
     if cell in sheet.cells.solution_cells:
         return None, True
     key = (sheet.name, cell)
