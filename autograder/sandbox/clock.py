@@ -13,7 +13,7 @@ from ..records import Limits
 
 @dataclass(slots=True)
 class Budget:
-    """The remaining wall and CPU seconds of a question; only time inside calls counts."""
+    """The remaining wall and CPU seconds for a question; only time inside calls counts."""
 
     wall: float
     cpu: float
@@ -103,7 +103,7 @@ def waited_seconds(pid: int) -> float:
 
 
 def cpu_of_tree(pid: int) -> float:
-    """Returns the CPU seconds of a process, its descendants, and all their ended children."""
+    """Returns the CPU seconds used by a process, its descendants, and all their ended children."""
     return sum(map(_all_cpu, (pid, *descendants(pid))))
 
 

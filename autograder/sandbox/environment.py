@@ -75,7 +75,7 @@ class WorkerEnvironment:
 
 
 def worker_environment(distributions: Sequence[str] = ALLOWED) -> WorkerEnvironment:
-    """Returns the environment of workers that use the running interpreter.
+    """Returns the environment for workers that use the running interpreter.
 
     It includes the installed distributions among `distributions`, and all their requirements.
     Raises `LookupError` if torch is required but not installed.

@@ -215,7 +215,7 @@ class ForkServer:
                 ) from error
 
     def cpu_seconds(self) -> float:
-        """Returns the CPU seconds of the fork server and of all its workers so far."""
+        """Returns the CPU seconds that the fork server and all its workers have used so far."""
         return cpu_of_tree(self.pid)
 
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:

@@ -1,4 +1,4 @@
-"""Makes temporary folders that a later run removes if the run that made them was killed."""
+"""Creates temporary folders that a later run removes if the run that made them was killed."""
 
 from __future__ import annotations
 
