@@ -1,4 +1,4 @@
-"""Advice about exceptions, with a text for each kind that students encounter.
+"""Advice about exceptions, specific to each kind that students encounter.
 
 The text depends on the exception, not on the check in which it was raised.
 """

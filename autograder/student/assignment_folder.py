@@ -1,4 +1,4 @@
-"""Finds the folder of an assignment for a notebook, and the questions of a folder."""
+"""Finds a notebook's assignment folder, and the questions in a folder."""
 
 from __future__ import annotations
 

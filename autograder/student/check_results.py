@@ -1,4 +1,4 @@
-"""The results of public checks: records for a notebook's cell and for the command line."""
+"""The results of public checks: records for a notebook cell and for the command line."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class CheckedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CheckedExercise:
-    """One exercise of a student's folder: the file that counts and its questions.
+    """One exercise in a student's folder: the file that counts and its questions.
 
     `problem` says why the file can't be read or run. `note` is a remark for the student. `printed`
     is the text that the file printed while it was loaded. `saved` is the time of a notebook's last
@@ -95,7 +95,7 @@ class CheckedExercise:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """All exercises of a folder in teaching order.
+    """All exercises in a folder, in teaching order.
 
     `points` contains the points for each question, if the bundle has them; `due` is the due date.
     """

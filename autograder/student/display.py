@@ -15,7 +15,7 @@ from .check_results import CheckedQuestion, CheckedTest, Progress, Standing, fai
 
 @dataclass(frozen=True, slots=True)
 class StandingStyle:
-    """The sign, color and text of a standing; `plain` replaces a sign that a stream can't show."""
+    """The sign, color and text for a standing; `plain` replaces a sign that a stream can't show."""
 
     sign: str
     plain: str
@@ -231,7 +231,7 @@ def _test_html(test: CheckedTest, same: Sequence[str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Returns a text as HTML, with its line breaks and spaces; long lines wrap."""
+    """Returns text as HTML, with its line breaks and spaces; long lines wrap."""
     return (
         '<pre style="margin:.2em 0 .2em 1.2em;padding:.4em .6em;white-space:pre-wrap;'
         "word-break:normal;overflow-wrap:anywhere;color:inherit;background:rgba(128,128,128,.12);"

@@ -1,4 +1,4 @@
-"""Shows one hint at a time, and remembers in the folder which hints were shown."""
+"""Shows one hint at a time, and remembers in the folder which hints have been shown."""
 
 from __future__ import annotations
 

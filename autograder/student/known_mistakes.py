@@ -1,6 +1,6 @@
 """Finds the known mistake that fails the public checks in the same way, by a digest of its results.
 
-The digest covers the results in failing checks only, because differences from the solution in a
+The digest covers only the results in failing checks, because differences from the solution in a
 check that passes are not part of the mistake.
 
 The bundle encrypts the sentence about a mistake with that mistake's results, so that nobody can
@@ -46,7 +46,7 @@ _MOST_NUMBERS, _MOST_CHARACTERS = 4000, 200
 
 
 def comparable_text(value: Any) -> str:
-    """Returns a value as text for comparison, the same for any rounding of its last digits."""
+    """Returns a value as comparable text, which does not depend on how last digits are rounded."""
     if isinstance(value, torch.Tensor):
         numbers = value.detach().flatten()[:_MOST_NUMBERS].tolist() if _is_plain(value) else []
         return f"{value.dtype} {tuple(value.shape)} {' '.join(map(_rounded, numbers))}"
@@ -135,7 +135,7 @@ def _most_of(answers: Answers) -> Iterator[Answers]:
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:
-    """Returns whether a text contains the code that a sentence mentions; true if there is none."""
+    """Returns whether a text contains the code that a sentence mentions, or it mentions none."""
     code = re.findall("`([^`]+)`", sentence.partition(". ")[0])
     words = {re.findall(r"\w+", part)[-1] for part in code if re.search(r"\w", part)}
     return not words or not text or bool(words & set(re.findall(r"\w+", text)))

@@ -67,7 +67,7 @@ def run_checks(
     questions: Collection[str] | None = None,
     on_question: OnQuestion = lambda question: None,
 ) -> tuple[CheckedQuestion, ...]:
-    """Runs the checks of some questions of a suite (default: all) against an implementation.
+    """Runs the checks for some questions in a suite (default: all) against an implementation.
 
     A question that Ctrl-C interrupts has the standing `stopped`, and no later question runs; one
     that takes more than `SECONDS` is `too_slow`. Raises `GraderError` if a checks file can't be

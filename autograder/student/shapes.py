@@ -1,4 +1,4 @@
-"""Compares shapes written in a text, such as `(..., T, d_out)`, with the actual shapes."""
+"""Compares shapes written as text, such as `(..., T, d_out)`, with the actual shapes."""
 
 from __future__ import annotations
 

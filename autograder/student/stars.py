@@ -76,7 +76,7 @@ _OFFERS = dict(
 
 
 def broken(question: str, rule: str, text: str) -> str:
-    """Returns how the last definition of a question in a text breaks a rule, or "" if it does not.
+    """Returns how the last definition of a question in `text` breaks a rule, or "" if it does not.
 
     Only that definition counts, not the functions that it calls; in a class, "one line" refers to
     `forward`. Raises `UserError` for an unknown rule.
