@@ -1,6 +1,6 @@
 """Reads students' files in a child process whose time and memory are limited.
 
-Whatever a file does to its reader, the calling process gets a text of limited length or a
+Whatever a file does to its reader, the calling process gets either text of limited length or a
 `SubmissionError`.
 """
 

@@ -56,7 +56,7 @@ def configured_around(folder: Path) -> Path | None:
 def submission_folder(
     class_folder: Path, student: str, assignment: str, below: str = SUBMITTED
 ) -> Path:
-    """Returns the folder of a student's files, which is always inside the class folder.
+    """Returns the folder for a student's files, which is always inside the class folder.
 
     A `student` or `assignment` that can't be the name of a folder is encoded.
     """
