@@ -1,4 +1,4 @@
-"""Looks up the functions of the C library that a worker calls, once, before any fork."""
+"""Looks up the C library functions that a worker calls, once, before any fork."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 def _function(name: str) -> Any:
-    """Returns a function of the C library, or None if the system lacks it."""
+    """Returns a C library function, or None if the system lacks it."""
     return getattr(_LIBRARY, name, None)
 
 

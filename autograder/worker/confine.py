@@ -120,7 +120,7 @@ def empty_bounding_set() -> None:
 
 
 def hide() -> None:
-    """Hides /proc/<pid> of this process from its peers, and prevents core dumps."""
+    """Hides this process's /proc/<pid> from its peers, and prevents core dumps."""
     check(prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
 
 
@@ -161,7 +161,7 @@ def memory_in_use() -> tuple[int, int]:
 
 
 def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
-    """Sets the resource limits; memory limits are added to the memory in use.
+    """Sets the resource limits; memory limits are relative to the memory in use.
 
     `in_use` is measured once, in the fork server, because a worker starts with the same memory.
     """

@@ -42,7 +42,7 @@ def second_device(
 ) -> contextlib.AbstractContextManager[Any]:
     """Applies the rules of a second device within the block if a tensor is on the meta device.
 
-    `function` is the called function. Messages name its attributes that are plain tensors.
+    `function` is the function that is called. Messages name its attributes that are plain tensors.
     """
     if any(tensor.is_meta for tensor in tensors):
         compiler.defer()

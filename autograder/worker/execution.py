@@ -93,7 +93,7 @@ def _left_on(value: Any) -> str:
 
 
 def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
-    """Returns the arguments after a call, or None if the call changed nothing, as is usual.
+    """Returns the arguments after a call, or None if, as usual, the call changed nothing.
 
     `benchmarks/tricks.py` measures the cost of always sending them back.
     """
@@ -270,7 +270,7 @@ def _left_behind(
 
 
 def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """Returns a tree in which `change` was applied to each leaf."""
+    """Returns a tree in which `change` has been applied to each leaf."""
     if isinstance(tree, tuple | list):
         return type(tree)(_mapped(item, change) for item in tree)
     if isinstance(tree, dict):
@@ -388,7 +388,7 @@ def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
 
 
 def _trainable(target: Any) -> dict[str, nn.Parameter]:
-    """Returns each trainable parameter once, by its name with the fewest parts."""
+    """Returns each trainable parameter once, under its name with the fewest parts."""
     if not isinstance(target, nn.Module):
         return {}
     names: dict[nn.Parameter, str] = {}

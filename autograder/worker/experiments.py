@@ -1,8 +1,8 @@
 """Finds, by names alone, top-level statements that only experiment with a module's answers.
 
-An experiment, such as a check, a plot or a training loop, reads an answer or a result of one, and
-makes nothing that an answer needs. All other statements are executed, so their effects need not be
-guessed.
+An experiment, such as a check, a plot or a training loop, reads an answer or its result, and
+creates nothing that an answer needs. All other statements are executed, so their effects need not
+be guessed.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _written(names: UsedNames) -> set[str]:
 
 
 def _reading(statements: Sequence[Statement], answers: Collection[str]) -> Iterator[Statement]:
-    """Yields statements other than definitions that read an answer or a result of one."""
+    """Yields statements, other than definitions, that read an answer or its result."""
     answers = frozenset(answers)
     made = answers | _definitions_reading(statements, answers)
     for statement in statements:

@@ -1,6 +1,6 @@
 """Forks a worker for each request, and reports to the grader how the worker ended.
 
-A datagram on the control socket with a JSON object requests a worker: the object contains the
+A datagram with a JSON object on the control socket requests a worker: the object contains the
 worker's limits, and three descriptors come with it (channel, status, output). A datagram with a
 JSON array passes a file with a batch of requests that may be sent to any worker. On the status
 socket, the worker sends `P` with its pidfd; later, the fork server sends the worker's exit status

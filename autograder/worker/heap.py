@@ -1,6 +1,6 @@
 """Prepares the heap of a process that will fork often, with huge pages and without holes.
 
-A fork copies one entry of the page table for a huge page instead of 512.
+For a huge page, a fork copies one page-table entry instead of 512.
 
 Imports leave thousands of small free blocks all over the heap. In a fork, malloc hands these out
 first, and writing to each copies a page. If all holes are filled, a fork allocates memory in one

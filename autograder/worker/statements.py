@@ -2,7 +2,7 @@
 
 Definitions, imports and statements that read no answer are executed in order. A statement that
 fails or exceeds its limit affects only code that reads its names, which get a placeholder that
-fails when it is used. A statement that needs a name from further down is executed again after that
+fails when it is used. A statement that needs a name bound further down is executed again after that
 name is bound, because the cells of a notebook may be in any order.
 """
 

@@ -39,7 +39,7 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def span_of(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Returns the number of elements of memory from the first to the last element of a tensor."""
+    """Returns the number of memory elements from a tensor's first element to its last."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
@@ -115,7 +115,7 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
 
 
 def header_of(value: Any) -> bytes:
-    """Returns the header of a frame with a value: everything except the numbers of tensors."""
+    """Returns the header of a frame with a value: everything except the tensors' numbers."""
     return _Encoder(layouts=True).node(value).encode()
 
 
