@@ -1,4 +1,4 @@
-"""Makes classes in which no two answers are equal, neither in text nor in results.
+"""Makes classes in which no two answers are equal, in text or in results.
 
 All results are off by a few units in the last place, a different number for each submission, which
 is less than the tolerance. In an ordinary class, everything else is as in the solution. In an
