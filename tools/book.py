@@ -1,4 +1,4 @@
-"""Writes the lessons as pages of the site, with the pictures of solved notebooks.
+"""Writes the lessons as pages of the site, with the pictures from solved notebooks.
 
     .venv/bin/python -m tools.book [--to FOLDER] [ASSIGNMENT/EXERCISE ...]
 

@@ -1,4 +1,4 @@
-"""Starts a new, empty PostgreSQL server for tests and measurements, on a Unix socket only.
+"""Starts a new, empty PostgreSQL server for tests and measurements, only on a Unix socket.
 
     .venv/bin/python tools/postgresql.py [DATABASE...]
 

@@ -1,4 +1,4 @@
-"""Writes the pictures of docs/students.md: a student's notebook in JupyterLab in a real browser.
+"""Writes the pictures for docs/students.md: a student's notebook in JupyterLab in a real browser.
 
     .venv/bin/python tools/screenshots.py [FOLDER]
 

@@ -1,4 +1,4 @@
-"""Trains the capstone's models with the ready-made block, by the steps that students follow.
+"""Trains the capstone's models with the ready-made block, in the steps that students follow.
 
 Prints the curve of the model that students train, for `autograder/attention/notebooks/stories.py`,
 and writes the weights of a larger one to `source/decoder_attention/extras/storyteller.json`. Takes

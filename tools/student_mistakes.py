@@ -2,7 +2,7 @@
 
     python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 
-Release puts the file into the bundle, so that `check` can name the likely mistake of an answer.
+A release puts the file into the bundle, so that `check` can name the likely mistake of an answer.
 Each mistake of the catalog, and each likely small change to the solution, is called as `check`
 calls a student's answer; its results in the checks that it fails are the key to its sentence. A
 mistake is left out if it passes all checks, or if its results in the failed checks equal the

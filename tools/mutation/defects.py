@@ -1,4 +1,4 @@
-"""Defines the defects of behavior that were seen in answers, as functions of a call."""
+"""Defines the behavioral defects that were seen in answers, as functions of a call."""
 
 from __future__ import annotations
 

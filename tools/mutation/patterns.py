@@ -1,4 +1,4 @@
-"""Defines defects of randomness: recurring patterns, and rates other than the requested ones."""
+"""Defines defects in randomness: recurring patterns, and rates other than the requested ones."""
 
 from __future__ import annotations
 
