@@ -56,8 +56,10 @@ class _Layers(nn.Module):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the order of head and column: heads get every H-th column",
-    hint="Head 0 should own the first columns of the projection. Which ones does yours own?",
+    confuses="the order of head and column: each head gets every H-th column instead of "
+    "neighboring ones",
+    hint="Head 0 should get the first columns of the projection. Which columns does it get in your "
+    "code?",
 )
 class heads_interleaved(_Layers):
     def split(self, x):
@@ -67,7 +69,7 @@ class heads_interleaved(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="changing a shape with swapping dimensions: tokens and heads mix when split",
+    confuses="changing a shape with swapping dimensions: the split mixes tokens and heads",
     hint="The shapes are right. Which token does each row of head 0 come from?",
 )
 class split_without_swapping(_Layers):
@@ -78,7 +80,7 @@ class split_without_swapping(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="changing a shape with swapping dimensions: tokens and heads mix when merged",
+    confuses="changing a shape with swapping dimensions: the merge mixes tokens and heads",
     hint="The shapes are right. Which heads and tokens does row 0 come from, just before proj?",
 )
 class merged_without_swapping(_Layers):
@@ -88,7 +90,7 @@ class merged_without_swapping(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="multi-head attention with one wide head: nothing is split",
+    confuses="multi-head attention with one wide head: the columns are not split into heads",
     hint="What does `n_head` change in your forward?",
 )
 class one_wide_head(_Layers):
@@ -111,7 +113,7 @@ class number_of_heads_as_head_size(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="the size of one head with n_embd: the scores are divided by the root of n_embd, not "
-    "of the head size",
+    "by that of the head size",
     hint="How many products are added up in one score of one head?",
 )
 class scaled_by_n_embd(_Layers):
@@ -123,7 +125,7 @@ class scaled_by_n_embd(_Layers):
     "CausalSelfAttention",
     confuses="the size of a head with its square root: the scores are divided by the head size, "
     "not by its root",
-    hint="How large does the sum of d products of random numbers become when d grows?",
+    hint="How fast does a sum of d products of random numbers grow with d?",
 )
 class scaled_by_head_size(_Layers):
     def scores(self, q, k):
@@ -132,8 +134,8 @@ class scaled_by_head_size(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="scores with scaled scores: nothing is divided",
-    hint="Which step comes between the product of queries and keys and softmax?",
+    confuses="scores with scaled scores: the scores are not scaled",
+    hint="Which step comes between softmax and the product of queries and keys?",
 )
 class not_scaled(_Layers):
     def scores(self, q, k):
@@ -142,8 +144,8 @@ class not_scaled(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="which dimension is the head size: the scores are divided by the root of the number "
-    "of tokens",
+    confuses="the head size with the number of tokens: the scores are divided by the root of the "
+    "number of tokens",
     hint="Should the scale change when the sentence gets longer?",
 )
 class scaled_by_length(_Layers):
@@ -154,7 +156,7 @@ class scaled_by_length(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="a root with its whole part: the root is truncated to a whole number",
-    hint="It is right for heads of size 4 and 9. Try size 3.",
+    hint="The result is right for heads of size 4 and 9. Try size 3.",
 )
 class root_rounded_down(_Layers):
     def scores(self, q, k):
@@ -164,7 +166,7 @@ class root_rounded_down(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="self-attention with causal self-attention: nothing is masked",
-    hint="Print the attention weights of the first token. How many may be above zero?",
+    hint="Print the attention weights of the first token. How many of them may be above zero?",
 )
 class no_mask(_Layers):
     def hide(self, scores):
@@ -194,7 +196,7 @@ class past_hidden(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the first forbidden diagonal: the next token is still seen",
+    confuses="the first hidden diagonal with the one above it: the next token is still seen",
     hint="Print your mask for 3 tokens. What may the first token see?",
 )
 class next_token_seen(_Layers):
@@ -216,8 +218,8 @@ class present_hidden(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a score of 0 with a weight of 0: masked scores are 0, or near it, before softmax",
-    hint="What does softmax make of a score of 0?",
+    confuses="a score of 0 with a weight of 0: masked scores are 0 or close to 0 before softmax",
+    hint="What weight does softmax give to a score of 0?",
 )
 class scores_times_zero(_Layers):
     def hide(self, scores):
@@ -227,7 +229,7 @@ class scores_times_zero(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a low score with an impossible one: masked scores get -10",
+    confuses="a low score with an impossible one: masked scores are set to -10",
     hint="What is left of the mask when every real score is -20?",
 )
 class mask_not_low_enough(_Layers):
@@ -238,8 +240,8 @@ class mask_not_low_enough(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="masking with normalizing again: rows no longer sum to one",
-    hint="Add up the attention weights of the first token.",
+    confuses="masking before softmax with masking after it: rows no longer sum to one",
+    hint="Add up the attention weights of the first token. What should the sum be?",
 )
 class future_zeroed_after_softmax(_Layers):
     def hide(self, scores):
@@ -263,7 +265,8 @@ class mask_not_cut(_Layers):
     "CausalSelfAttention",
     confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
     "behind when the module is moved",
-    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
+    hint="Which tensors does `module.to(device)` move? On which device are the tensors that your "
+    "code makes?",
 )
 class mask_is_a_plain_tensor(_Layers):
     def make_mask(self, size):
@@ -272,8 +275,8 @@ class mask_is_a_plain_tensor(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a parameter with a buffer: the mask counts among the trained weights",
-    hint="Count the trainable parameters. Which of them should not be one?",
+    confuses="a parameter with a buffer: the mask is one of the trained weights",
+    hint="Count the trainable parameters. Which of them should not be trained?",
 )
 class mask_is_a_parameter(_Layers):
     def make_mask(self, size):
@@ -312,7 +315,7 @@ class attention_between_heads(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="rows and columns: softmax runs over the queries",
-    hint="Whose attention adds up to one?",
+    hint="Which weights should add up to one: those of one query, or those of one key?",
 )
 class softmax_over_queries(_Layers):
     def weigh(self, scores):
@@ -341,7 +344,7 @@ class residual_dropout_forgotten(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the two probabilities of dropout: attn_pdrop and resid_pdrop are swapped",
+    confuses="the two dropout probabilities: attn_pdrop and resid_pdrop are swapped",
     hint="Which of the two belongs to the attention weights, and which one to the output?",
 )
 class dropouts_exchanged(_Layers):
@@ -353,7 +356,7 @@ class dropouts_exchanged(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one probability with two: attn_pdrop is used for both dropouts",
+    confuses="the two dropout probabilities: attn_pdrop is used for both dropouts",
     hint="In train mode with attn_pdrop 0 and resid_pdrop 0.5, do two calls give the same result?",
 )
 class attn_pdrop_used_twice(_Layers):
@@ -375,7 +378,7 @@ class residual_dropout_before_proj(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="scores with weights: attn_drop comes before softmax",
-    hint="What does softmax make of a score that was dropped to 0?",
+    hint="What weight does softmax give to a score that dropout has set to 0?",
 )
 class attention_dropout_on_scores(_Layers):
     def weigh(self, scores):
@@ -385,7 +388,8 @@ class attention_dropout_on_scores(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="attention weights with contexts: attn_drop comes after the product with the values",
-    hint="Which tensor should lose entries: tokens x tokens, or tokens x columns?",
+    hint="Which tensor should lose entries: the weights (tokens x tokens), or the contexts (tokens "
+    "x columns)?",
 )
 class attention_dropout_on_contexts(_Layers):
     def weigh(self, scores):
@@ -397,8 +401,9 @@ class attention_dropout_on_contexts(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="dropped weights with masked weights: the rows are rescaled to sum to one",
-    hint="Add up a row of weights after dropout. Should it be one in every call?",
+    confuses="dropped weights with masked weights: the rows are rescaled to sum to one after "
+    "dropout",
+    hint="Add up a row of weights after dropout. Should the sum be one in every call?",
 )
 class renormalized_after_dropout(_Layers):
     def weigh(self, scores):
@@ -408,8 +413,9 @@ class renormalized_after_dropout(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="every entry with every head: all heads lose the same attention weights",
-    hint="Compare which weights are zero in head 0 and in head 1. How alike should they be?",
+    confuses="one dropout pattern for each head with one for all heads: all heads lose the same "
+    "attention weights",
+    hint="Which weights are zero in head 0, and which in head 1? Should they be the same ones?",
 )
 class same_dropout_in_all_heads(_Layers):
     def weigh(self, scores):
@@ -419,7 +425,7 @@ class same_dropout_in_all_heads(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="every number with every token: whole outputs are dropped",
+    confuses="single numbers with whole tokens: the outputs of whole tokens are dropped",
     hint="Does a token lose its whole output at once in your module?",
 )
 class residual_dropout_of_whole_tokens(_Layers):
@@ -430,8 +436,9 @@ class residual_dropout_of_whole_tokens(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="every number with every sample: all samples lose the same outputs",
-    hint="Compare which outputs are zero in sample 0 and in sample 1. How alike should they be?",
+    confuses="one dropout pattern for each sample with one for all samples: all samples lose the "
+    "same outputs",
+    hint="Which outputs are zero in sample 0, and which in sample 1? Should they be the same ones?",
 )
 class residual_dropout_shared_by_samples(_Layers):
     def finish(self, merged):
@@ -461,7 +468,7 @@ class residual_dropout_in_eval_mode(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="heads side by side with the result: proj is left out",
+    confuses="the merged heads with the result: proj is left out",
     hint="Set the weights of proj to zero. Does your output change?",
 )
 class proj_not_called(_Layers):
@@ -483,8 +490,8 @@ class no_biases(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a fused layer with three: queries, keys and values come from one `c_attn`",
-    hint="Which names do the weights need, so that they can be copied into your module?",
+    confuses="three layers with a fused one: queries, keys and values come from one `c_attn`",
+    hint="Which names must the weights have so that they can be copied into your module?",
 )
 class one_fused_layer(_Layers):
     def __init__(self, config):
@@ -498,7 +505,7 @@ class one_fused_layer(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="queries and keys: keys score queries",
+    confuses="queries and keys: the rows of the scores belong to keys instead of queries",
     hint="Row t of the scores should belong to query t. In your code, is it made by `query` or by "
     "`key`?",
 )
@@ -551,7 +558,8 @@ class keys_of_sample_0(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one length with all: something made for the first call is used in later ones",
+    confuses="one length with all lengths: something that was made for the first call is used "
+    "again in later calls",
     hint="Call it twice, first with a short input, then with a longer one.",
 )
 class mask_of_the_first_call(_Layers):
@@ -575,8 +583,8 @@ class weights_detached(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one dtype with all: softmax is computed in float32",
-    hint="Call `module.double()` and look at the digits of the output.",
+    confuses="float32 with the dtype of the input: softmax is computed in float32",
+    hint="After `module.double()`, in which dtype does your code compute softmax?",
 )
 class softmax_in_float32(_Layers):
     def weigh(self, scores):
@@ -596,8 +604,7 @@ class output_squeezed(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="an object with attributes with a dictionary: the entries of `config` are read like "
-    "those of a dictionary",
+    confuses="attributes with the entries of a dictionary: `config` is read like a dictionary",
     hint="Read the error message. How do you read an attribute of an object?",
 )
 class config_as_a_dictionary(_Layers):
@@ -608,8 +615,8 @@ class config_as_a_dictionary(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a rate that the config gives with one of at most a half: resid_pdrop is never above "
-    "one half",
+    confuses="the given rate with a rate of at most one half: a resid_pdrop above one half counts "
+    "as one half",
     hint="Build it with resid_pdrop = 0.9. What share of the outputs is 0 in train mode?",
 )
 class resid_rate_cut_at_a_half(_Layers):
@@ -621,7 +628,7 @@ class resid_rate_cut_at_a_half(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="a frozen last layer with a frozen model: the input of a frozen proj is detached",
-    hint="Freeze proj and call `backward()`. Do query, key and value still learn?",
+    hint="Freeze proj and call `backward()`. Do query, key and value still get gradients?",
 )
 class detached_before_a_frozen_proj(_Layers):
     def finish(self, merged):
@@ -630,9 +637,9 @@ class detached_before_a_frozen_proj(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="neighboring columns with every H-th column, when cutting and when merging: each head "
-    "gets every H-th column instead of neighboring ones, when cutting and when merging",
-    hint="Cutting and merging undo each other here, but does each head hold the right columns?",
+    confuses="neighboring columns with every H-th column: each head gets every H-th column instead "
+    "of neighboring ones, in both the split and the merge",
+    hint="The split and the merge undo each other here, but does each head hold the right columns?",
 )
 class heads_interleaved_both_ways(_Layers):
     def split(self, x):
@@ -645,8 +652,8 @@ class heads_interleaved_both_ways(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the rows of the first tokens with those of the last ones: the last rows of the "
-    "stored mask are used, with its first columns",
+    confuses="the first rows of the mask with its last ones: the last rows of the stored mask are "
+    "used with its first columns",
     hint="Give it fewer tokens than block_size and print the part of the mask that you use. How "
     "many keys does its first row allow?",
 )
@@ -658,7 +665,7 @@ class last_rows_of_the_mask(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one probability with two: resid_pdrop is used for both dropouts",
+    confuses="the two dropout probabilities: resid_pdrop is used for both dropouts",
     hint="In train mode with attn_pdrop 0.5 and resid_pdrop 0, do two calls give the same result?",
 )
 class resid_pdrop_used_twice(_Layers):
@@ -669,7 +676,7 @@ class resid_pdrop_used_twice(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="tokens with samples: the samples of a batch attend to each other, token by token",
+    confuses="tokens with samples: at each position, the samples of a batch attend to each other",
     hint="Change the first sample only. Does the result of the second one change?",
 )
 class attention_over_the_batch(_Layers):
@@ -683,7 +690,7 @@ class attention_over_the_batch(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="once with twice: attn_drop is applied to the weights twice",
+    confuses="one dropout with two: attn_drop is applied to the weights twice",
     hint="With attn_pdrop 0.5, how many weights of a row are left on average?",
 )
 class weights_dropped_twice(_Layers):

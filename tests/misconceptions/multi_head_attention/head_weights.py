@@ -17,8 +17,9 @@ def _side_by_side(context):
 
 @misconception(
     "project_heads",
-    confuses="which size comes first in a weight: the matrices are not transposed",
-    hint="Write the shapes under both factors. Which two sizes must be equal, and do they meet?",
+    confuses="(d_out, d_in) with (d_in, d_out): the matrices are not transposed",
+    hint="Write the shape under each factor. Which two sizes must be equal, and are they next to "
+    "each other?",
 )
 def weights_not_transposed(inputs, weights):
     return inputs @ weights
@@ -27,7 +28,7 @@ def weights_not_transposed(inputs, weights):
 @misconception(
     "project_heads",
     confuses="transposing with reshaping: a matrix is reshaped where it should be transposed",
-    hint="Fill a weight of 2 x 3 with 0 to 5. Is your version of it the transposed matrix?",
+    hint="Fill a 2 x 3 weight with the numbers 0 to 5. Is the matrix that you use its transpose?",
 )
 def weights_reshaped(inputs, weights):
     heads, d_out, d_in = weights.shape
@@ -37,7 +38,8 @@ def weights_reshaped(inputs, weights):
 @misconception(
     "project_heads",
     confuses="tokens and heads: the heads come after the tokens",
-    hint="Which dimension should a batch matrix product treat as its batch? It comes first.",
+    hint="Which dimension should a batch matrix product treat as its batch? That dimension comes "
+    "first.",
 )
 def heads_behind_tokens(inputs, weights):
     return torch.einsum("ti,hoi->tho", inputs, weights)
@@ -55,8 +57,8 @@ def columns_before_tokens(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="swapping two dimensions with dividing the memory differently: the result is reshaped "
-    "where two dimensions should be swapped",
+    confuses="swapping two dimensions with reshaping: the result is reshaped where two dimensions "
+    "should be swapped",
     hint="The shape is right. Compare head 0 of your result with `inputs @ weights[0].T`.",
 )
 def result_reshaped(inputs, weights):
@@ -76,7 +78,7 @@ def first_matrix_for_all(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="a projection with a merge: the heads are already side by side",
+    confuses="a projection with a merge: the heads are already merged",
     hint="How many dimensions should the result have?",
 )
 def merged_too_early(inputs, weights):
@@ -85,8 +87,8 @@ def merged_too_early(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="one matrix per head with one sum of matrices: the projections of all heads are added "
-    "up",
+    confuses="one matrix per head with the sum of all matrices: the projections of all heads are "
+    "added up",
     hint="Is there still a dimension for the heads?",
 )
 def heads_summed(inputs, weights):
@@ -139,7 +141,7 @@ def projection_squeezed(inputs, weights):
 @misconception(
     "project_heads",
     confuses="projecting with attending: softmax runs over the projected columns",
-    hint="Which step of attention is this question? What does it leave for later?",
+    hint="Which step of attention does this question ask for? Which steps come later?",
 )
 def softmax_too_early(inputs, weights):
     return torch.softmax(inputs @ weights.transpose(1, 2), dim=-1)
@@ -149,7 +151,7 @@ def softmax_too_early(inputs, weights):
     "per_head_attention",
     confuses="the size of a head with its square root: the scores are divided by d_k, not by its "
     "root",
-    hint="How large does the sum of d_k products of random numbers get when d_k grows?",
+    hint="How fast does a sum of d_k products of random numbers grow with d_k?",
 )
 def divided_by_d_k(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)
@@ -158,7 +160,7 @@ def divided_by_d_k(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="scores with scaled scores: nothing is divided",
+    confuses="scores with scaled scores: the scores are not scaled",
     hint="Which step comes between the scores and softmax?",
 )
 def scores_not_scaled(inputs, W_query, W_key, W_value):
@@ -168,8 +170,8 @@ def scores_not_scaled(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="the size of one head with the size of all heads together: the scores are divided by "
-    "the root of the size of all heads together",
+    confuses="the size of one head with the total size of all heads: the scores are divided by the "
+    "root of the total size of all heads",
     hint="How many products are added up in one score?",
 )
 def scaled_by_all_heads(inputs, W_query, W_key, W_value):
@@ -182,7 +184,7 @@ def scaled_by_all_heads(inputs, W_query, W_key, W_value):
     "per_head_attention",
     confuses="the size of a value with the size of a key: the scores are divided by the root of "
     "the size of a value",
-    hint="Which two vectors make a score? How long are they?",
+    hint="From which two vectors is a score computed? How long are they?",
 )
 def scaled_by_value_size(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)
@@ -193,7 +195,7 @@ def scaled_by_value_size(inputs, W_query, W_key, W_value):
     "per_head_attention",
     confuses="the size of an input with the size of a key: the scores are divided by the root of "
     "the size of an input vector",
-    hint="Which two vectors make a score? How long are they after the projection?",
+    hint="From which two vectors is a score computed? How long are they after the projection?",
 )
 def scaled_by_input_size(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)
@@ -202,7 +204,7 @@ def scaled_by_input_size(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="one attention for each head with one for all: queries and keys of all heads are "
+    confuses="one attention for each head with one for all: the queries and keys of all heads are "
     "scored together",
     hint="Change the key weights of head 1. May the weights of head 0 change?",
 )
@@ -215,7 +217,7 @@ def heads_scored_together(inputs, W_query, W_key, W_value):
 @misconception(
     "per_head_attention",
     confuses="a root with its whole part: the root is truncated to a whole number",
-    hint="It is right for keys of size 4 and 9. Try size 3.",
+    hint="The result is right for keys of size 4 and 9. Try size 3.",
 )
 def scale_rounded_down(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)
@@ -256,8 +258,8 @@ def softmax_over_dimension_0(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="swapping heads and tokens with dividing the memory differently: the result is "
-    "reshaped where heads and tokens should be swapped",
+    confuses="swapping heads and tokens with reshaping: the result is reshaped where heads and "
+    "tokens should be swapped",
     hint="The shape is right. Which heads and tokens do the numbers of row 0 come from?",
 )
 def merged_without_swapping(inputs, W_query, W_key, W_value):
@@ -268,7 +270,7 @@ def merged_without_swapping(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="side by side with in turn: the columns of the heads are interleaved",
+    confuses="side by side with interleaved: the columns of the heads are interleaved",
     hint="Which columns of the result belong to head 0?",
 )
 def contexts_interleaved(inputs, W_query, W_key, W_value):
@@ -289,7 +291,8 @@ def contexts_averaged(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="side by side with one below the other: the heads are joined along the tokens",
+    confuses="side by side with one below the other: the heads are joined along the token "
+    "dimension",
     hint="How many rows should the result have?",
 )
 def contexts_below_each_other(inputs, W_query, W_key, W_value):
@@ -320,7 +323,7 @@ def attention_of_head_0_shared(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="many heads with one long sentence: the heads see each other",
+    confuses="many heads with one long sentence: all heads attend to each other",
     hint="Change the key weights of head 1 only. Which columns of the result may change?",
 )
 def heads_not_apart(inputs, W_query, W_key, W_value):
@@ -333,8 +336,9 @@ def heads_not_apart(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="queries with keys: keys score queries",
-    hint="Row t of the scores should belong to query t. In your code, which projection makes it?",
+    confuses="queries with keys: the rows of the scores belong to keys instead of queries",
+    hint="Row t of the scores should belong to query t. In your code, which projection does it "
+    "come from?",
 )
 def query_and_key_swapped(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)
@@ -374,7 +378,7 @@ def attention_detached(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="one dtype with all: everything is computed in float32",
+    confuses="float32 with the dtype of the input: everything is computed in float32",
     hint="Pass float64 tensors and print the dtype of the result.",
 )
 def attention_in_float32(inputs, W_query, W_key, W_value):
@@ -420,7 +424,7 @@ def first_head_left_out(weights, values, num_heads):
     "slice_value_heads",
     confuses="all columns with those that make full slices: columns that do not fill a slice are "
     "kept",
-    hint="How many columns should 3 slices of 7 value columns give?",
+    hint="How many columns should remain when 7 value columns are cut into 3 slices?",
 )
 def leftover_columns_kept(weights, values, num_heads):
     return weights @ values
@@ -428,9 +432,9 @@ def leftover_columns_kept(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="this question with split_heads: sizes that the number of slices does not divide are "
-    "refused",
-    hint="Read in the docstring what happens to columns that are left over.",
+    confuses="this question with split_heads: sizes that are not divisible by the number of slices "
+    "are refused",
+    hint="What does the docstring say about columns that are left over?",
 )
 def leftover_columns_refused(weights, values, num_heads):
     if values.shape[1] % num_heads:
@@ -451,7 +455,7 @@ def left_out_at_the_front(weights, values, num_heads):
     "slice_value_heads",
     confuses="neighboring columns with every H-th column: each slice gets every H-th column "
     "instead of neighboring ones",
-    hint="Which columns belong to slice 0 when 6 columns make 3 slices?",
+    hint="Which columns belong to slice 0 when 6 columns are cut into 3 slices?",
 )
 def every_hth_column(weights, values, num_heads):
     head_dim = values.shape[1] // num_heads
@@ -493,7 +497,7 @@ def slices_averaged(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="what is sliced: the tokens are sliced instead of the columns",
+    confuses="columns with tokens: the tokens are sliced instead of the columns",
     hint="Every slice holds all tokens. What does it hold only a part of?",
 )
 def tokens_sliced(weights, values, num_heads):
@@ -533,7 +537,7 @@ def slices_below_each_other(weights, values, num_heads):
 @misconception(
     "slice_value_heads",
     confuses="weights with scores: softmax is applied to the given weights",
-    hint="The first argument already contains weights. What would softmax make of them?",
+    hint="The first argument already contains weights. What would softmax do to them?",
 )
 def softmax_once_more(weights, values, num_heads):
     kept = values.shape[1] // num_heads * num_heads
@@ -564,7 +568,7 @@ def shared_weights_transposed(weights, values, num_heads):
     "slice_value_heads",
     confuses="a list of contexts with one tensor: a list of contexts is returned instead of one "
     "tensor",
-    hint="The pieces are right. What joins tensors along an EXISTING dimension?",
+    hint="The pieces are right. Which function joins tensors along an EXISTING dimension?",
 )
 def list_of_contexts(weights, values, num_heads):
     head_dim = values.shape[1] // num_heads

@@ -29,8 +29,8 @@ def _divisible(size, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="the order of head and column when a dimension is divided: heads get every H-th "
-    "column instead of neighbors",
+    confuses="the order of head and column when a dimension is divided: each head gets every H-th "
+    "column instead of neighboring ones",
     hint="Columns 0, 1, 2, ... of one token: which of them does head 0 get? Which of the two new "
     "dimensions must change more slowly?",
 )
@@ -53,7 +53,7 @@ def heads_begin_at_their_number(x, num_heads):
 @misconception(
     "split_heads",
     confuses="changing a shape with swapping two dimensions: the tensor is only reshaped, so "
-    "tokens and heads mix",
+    "tokens and heads are mixed",
     hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "
     "head 0 comes from.",
 )
@@ -64,9 +64,10 @@ def cut_without_swapping(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="the place of the head dimension: the head dimension stays after the tokens",
-    hint="One matrix product should treat all heads alike. Which dimensions does it leave alone, "
-    "and where must the heads be for that?",
+    confuses="the position of the head dimension: the head dimension stays after the token "
+    "dimension",
+    hint="One matrix product should handle all heads. Which dimensions does it treat as a batch, "
+    "and where must the head dimension be for that?",
 )
 def heads_left_behind_tokens(x, num_heads):
     batch, tokens, size = x.shape
@@ -75,10 +76,10 @@ def heads_left_behind_tokens(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="swapping dimensions with cutting them: tokens and columns change places, then the "
-    "numbers are cut in the wrong order",
+    confuses="swapping dimensions before the split with swapping them after it: tokens and columns "
+    "are swapped first, so the split takes the numbers in the wrong order",
     hint="After the swap, which dimension changes fastest when the numbers are read row by row? Is "
-    "that the one your new shape has last?",
+    "it the last dimension of your new shape?",
 )
 def cut_after_the_wrong_swap(x, num_heads):
     batch, tokens, size = x.shape
@@ -88,7 +89,7 @@ def cut_after_the_wrong_swap(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="rounding down with dividing: columns that are left over disappear silently",
+    confuses="rounding down with dividing: columns that are left over are dropped silently",
     hint="What should happen to the tenth column when 3 heads share 10 columns?",
 )
 def leftover_columns_dropped(x, num_heads):
@@ -143,7 +144,7 @@ def heads_before_the_batch(x, num_heads):
 @misconception(
     "split_heads",
     confuses="a list of tensors with one tensor: a list of heads is returned instead of one tensor",
-    hint="The pieces are right. What joins tensors along a NEW dimension?",
+    hint="The pieces are right. Which function joins tensors along a NEW dimension?",
 )
 def list_of_heads(x, num_heads):
     return list(x.split(_divisible(x.shape[2], num_heads), dim=-1))
@@ -162,8 +163,8 @@ def first_sample_only(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="reshaping with swapping two dimensions: tokens and heads mix, and memory that is not "
-    "in order is refused",
+    confuses="reshaping with swapping two dimensions: tokens and heads are mixed, and a tensor "
+    "that is not contiguous is refused",
     hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "
     "head 0 comes from.",
 )
@@ -174,9 +175,9 @@ def viewed_without_swapping(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="a view with a copy: `view` is used on memory that is not in order",
-    hint="It works until somebody passes a transposed tensor. Which function changes a shape for "
-    "every memory layout?",
+    confuses="a view with a copy: `view` is used on a tensor that may not be contiguous",
+    hint="It works until somebody passes a transposed tensor. Which function changes the shape of "
+    "any tensor, whatever its memory layout?",
 )
 def view_of_flattened_memory(x, num_heads):
     batch, tokens, size = x.shape
@@ -210,7 +211,7 @@ def gradient_cut(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="one dtype with all: everything is converted to float32",
+    confuses="float32 with the dtype of the input: everything is converted to float32",
     hint="Pass a float64 tensor and print the dtype of the result.",
 )
 def always_float32(x, num_heads):
@@ -223,9 +224,9 @@ def always_float32(x, num_heads):
 
 @misconception(
     "merge_heads",
-    confuses="changing a shape with swapping two dimensions: heads and tokens mix",
-    hint="The shape is right. Fill `x` with the number of its head and look at row 0 of the "
-    "result: does it contain every head?",
+    confuses="changing a shape with swapping two dimensions: heads and tokens are mixed",
+    hint="The shape is right. Fill each head of `x` with the number of that head, and look at row "
+    "0 of the result: does it contain every head?",
 )
 def joined_without_swapping(x):
     batch, heads, tokens, head_dim = x.shape
@@ -234,7 +235,7 @@ def joined_without_swapping(x):
 
 @misconception(
     "merge_heads",
-    confuses="side by side with in turn: the columns of the heads are interleaved",
+    confuses="side by side with interleaved: the columns of the heads are interleaved",
     hint="Which number should follow the first number of head 0 in a row of the result: the second "
     "one of head 0, or the first one of head 1?",
 )
@@ -256,7 +257,7 @@ def samples_side_by_side(x):
 
 @misconception(
     "merge_heads",
-    confuses="joining with averaging: the heads are mixed into one",
+    confuses="joining with averaging: the heads are averaged into one",
     hint="How many columns should a token have when 3 heads give 2 columns each?",
 )
 def heads_averaged(x):
@@ -274,9 +275,9 @@ def heads_added(x):
 
 @misconception(
     "merge_heads",
-    confuses="a swap of dimensions with a new memory order: `view` is used after a swap of "
-    "dimensions",
-    hint="Read the error message of torch to its end: it names a way out.",
+    confuses="a swap of dimensions with a new memory layout: `view` is used after two dimensions "
+    "have been swapped",
+    hint="Read torch's error message to the end: it names a way out.",
 )
 def view_after_swapping(x):
     batch, heads, tokens, head_dim = x.shape
@@ -285,8 +286,8 @@ def view_after_swapping(x):
 
 @misconception(
     "merge_heads",
-    confuses="which two dimensions change places: tokens and columns are swapped instead of heads "
-    "and tokens",
+    confuses="heads and tokens with tokens and columns: tokens and columns are swapped instead of "
+    "heads and tokens",
     hint="After the swap, is the number of tokens the second dimension?",
 )
 def tokens_and_columns_swapped(x):
@@ -305,7 +306,8 @@ def first_head_repeated(x):
 
 @misconception(
     "merge_heads",
-    confuses="side by side with one below the other: the heads are joined along the tokens",
+    confuses="side by side with one below the other: the heads are joined along the token "
+    "dimension",
     hint="How many tokens does the sentence have before the merge, and how many after it?",
 )
 def heads_below_each_other(x):
@@ -380,8 +382,7 @@ def heads_in_reverse(x):
     "causal_head_attention",
     confuses="the size of a head with its square root: the scores are divided by the head size, "
     "not by its root",
-    hint="How large does the sum of d products of random numbers get when d grows: like d, or more "
-    "slowly?",
+    hint="How fast does a sum of d products of random numbers grow: like d, or more slowly?",
 )
 def divided_by_head_size(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1) / queries.shape[-1]
@@ -391,8 +392,9 @@ def divided_by_head_size(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="scores with scaled scores: nothing is divided",
-    hint="Compare your scores with those of the docstring before softmax: which step is missing?",
+    confuses="scores with scaled scores: the scores are not scaled",
+    hint="Compare your scores just before softmax with those in the docstring: which step is "
+    "missing?",
 )
 def not_scaled(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1)
@@ -402,9 +404,9 @@ def not_scaled(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the size of one head with the size of all heads together: the scores are divided by "
-    "the root of the size of all heads together",
-    hint="How many products are added up in one score? That number counts for the scale.",
+    confuses="the size of one head with the total size of all heads: the scores are divided by the "
+    "root of the total size of all heads",
+    hint="How many products are added up in one score? The scale depends on that number.",
 )
 def divided_by_root_of_model_size(queries, keys, values):
     model_size = queries.shape[1] * queries.shape[-1]
@@ -416,7 +418,7 @@ def divided_by_root_of_model_size(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="a root with its whole part: the root is truncated to a whole number",
-    hint="It is right for heads of size 4, 9 and 16. Try size 3.",
+    hint="The result is right for heads of size 4, 9 and 16. Try size 3.",
 )
 def root_rounded_down(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1) / int(math.sqrt(queries.shape[-1]))
@@ -449,7 +451,7 @@ def mask_without_effect(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the future with the present: a token cannot attend to itself either",
+    confuses="the future with the present: a token cannot attend to itself",
     hint="What is left for the first token to attend to?",
 )
 def diagonal_masked(queries, keys, values):
@@ -460,7 +462,7 @@ def diagonal_masked(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the first forbidden diagonal: the next token is still seen",
+    confuses="the first hidden diagonal with the one above it: the next token is still seen",
     hint="Print your mask for 3 tokens. What may the first token see?",
 )
 def one_token_ahead(queries, keys, values):
@@ -472,8 +474,7 @@ def one_token_ahead(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="past and future: earlier tokens are masked",
-    hint="Rows are the tokens that look, columns those that are looked at. On which side of the "
-    "diagonal is the future?",
+    hint="Rows are queries, columns are keys. On which side of the diagonal is the future?",
 )
 def past_masked(queries, keys, values):
     scores = _scores(queries, keys)
@@ -485,7 +486,8 @@ def past_masked(queries, keys, values):
     "causal_head_attention",
     confuses="the mask of torch's own function with this one: the mask is True where attention is "
     "allowed, as in torch's own function",
-    hint="Which tokens does token 0 see? In torch's function True means: take part.",
+    hint="Which tokens does token 0 see? In torch's function, True means that attention is "
+    "allowed.",
 )
 def future_allowed(queries, keys, values):
     scores = _scores(queries, keys).masked_fill(~_future(keys.shape[-2]), -torch.inf)
@@ -494,7 +496,7 @@ def future_allowed(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="building attention and calling it: torch's own function is used",
+    confuses="building attention and calling it: torch's own attention function is used",
     hint="Which four steps does this function take over?",
 )
 def torchs_own_function(queries, keys, values):
@@ -503,8 +505,8 @@ def torchs_own_function(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="a score of 0 with a weight of 0: masked scores are 0, or near it, before softmax",
-    hint="What does softmax make of a score of 0?",
+    confuses="a score of 0 with a weight of 0: masked scores are 0 or close to 0 before softmax",
+    hint="What weight does softmax give to a score of 0?",
 )
 def scores_times_mask(queries, keys, values):
     scores = _scores(queries, keys)
@@ -513,9 +515,9 @@ def scores_times_mask(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="masking with normalizing again: future weights are zeroed, and the rest of a row no "
-    "longer sums to one",
-    hint="Add up the attention weights of the first token.",
+    confuses="masking before softmax with masking after it: future weights are zeroed, and the "
+    "rest of a row no longer sums to one",
+    hint="Add up the attention weights of the first token. What should the sum be?",
 )
 def not_renormalized(queries, keys, values):
     weights = torch.softmax(_scores(queries, keys), dim=-1)
@@ -524,7 +526,7 @@ def not_renormalized(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="a low score with an impossible one: masked scores get -10",
+    confuses="a low score with an impossible one: masked scores are set to -10",
     hint="What happens to your mask when every real score is -20?",
 )
 def mask_not_low_enough(queries, keys, values):
@@ -536,8 +538,7 @@ def mask_not_low_enough(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="rows and columns: softmax runs over the queries",
-    hint="Whose attention adds up to one: that of the token that looks, or that of the token that "
-    "is looked at?",
+    hint="Which weights should add up to one: those of one query, or those of one key?",
 )
 def softmax_over_queries(queries, keys, values):
     scores = _scores(queries, keys).masked_fill(_future(queries.shape[-2]), -torch.inf)
@@ -556,7 +557,7 @@ def softmax_over_heads(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="many heads with one long sentence: the heads see each other",
+    confuses="many heads with one long sentence: all heads attend to each other",
     hint="Change the keys of head 1 only. Which heads of your result may change?",
 )
 def heads_see_each_other(queries, keys, values):
@@ -589,7 +590,7 @@ def causal_attention_between_heads(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="one head with all: every head scores against the keys of head 0",
+    confuses="one head with all: every head uses the keys of head 0",
     hint="Change the keys of head 1 only. Does head 1 of your result change?",
 )
 def keys_of_first_head(queries, keys, values):
@@ -598,7 +599,7 @@ def keys_of_first_head(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="one sample with the batch: every sample scores against the keys of sample 0",
+    confuses="one sample with the batch: every sample uses the keys of sample 0",
     hint="Try a batch of 2: does the second result change when the second sample's keys change?",
 )
 def keys_of_first_sample(queries, keys, values):
@@ -616,7 +617,7 @@ def keys_ignored(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="queries with keys: keys score queries",
+    confuses="queries with keys: the rows of the scores belong to keys instead of queries",
     hint="Row t of the scores should belong to query t. In your code, does it come from a query "
     "or from a key?",
 )
@@ -626,7 +627,7 @@ def queries_and_keys_swapped(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="values with keys: the keys are mixed instead of the values",
+    confuses="values with keys: the weights mix the keys instead of the values",
     hint="Change the values. Does anything change in your result?",
 )
 def context_of_keys(queries, keys, values):
@@ -675,7 +676,7 @@ def weights_detached(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="one dtype with all: everything is computed in float32",
+    confuses="float32 with the dtype of the input: everything is computed in float32",
     hint="Pass float64 tensors and print the dtype of the result.",
 )
 def computed_in_float32(queries, keys, values):
@@ -685,7 +686,7 @@ def computed_in_float32(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="which dimension counts the tokens: the mask has as many rows as there are heads",
+    confuses="heads with tokens: the mask has as many rows as there are heads",
     hint="Name the four dimensions of the queries in order. Which one is the number of tokens?",
 )
 def mask_as_large_as_the_heads(queries, keys, values):
@@ -695,7 +696,8 @@ def mask_as_large_as_the_heads(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the scores with the values: the values are cut to a triangle, not the scores",
+    confuses="the scores with the values: the triangle is cut out of the values, not out of the "
+    "weights",
     hint="Set one value of the first token to a large number in its last column. Is it still there "
     "in the contexts?",
 )
@@ -705,7 +707,8 @@ def values_masked(queries, keys, values):
 
 @misconception(
     "split_heads",
-    confuses="a tensor with its memory: the numbers are read from the beginning of the memory",
+    confuses="a tensor with its memory: the numbers are read from the beginning of the memory, "
+    "even if the tensor begins later",
     hint="Split `x[1:]`. Does your result begin with the numbers of sample 1, or of sample 0?",
 )
 def read_from_the_beginning_of_the_memory(x, num_heads):
@@ -744,7 +747,7 @@ def scores_of_all_heads_added(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="place with value: scores of zero are masked as well",
+    confuses="the position of a score with its value: scores of zero are masked as well",
     hint="What if a token's key is a vector of zeros?",
 )
 def zeros_masked(queries, keys, values):

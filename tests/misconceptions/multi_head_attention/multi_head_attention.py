@@ -60,9 +60,10 @@ class _Layers(nn.Module):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the order of head and column when a dimension is divided: heads get every H-th "
-    "column",
-    hint="Head 0 should own the first columns of the projection. Which ones does yours own?",
+    confuses="the order of head and column when a dimension is divided: each head gets every H-th "
+    "column instead of neighboring ones",
+    hint="Head 0 should get the first columns of the projection. Which columns does it get in your "
+    "code?",
 )
 class heads_interleaved(_Layers):
     def split(self, x):
@@ -72,7 +73,7 @@ class heads_interleaved(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="changing a shape with swapping dimensions: tokens and heads mix when split",
+    confuses="changing a shape with swapping dimensions: the split mixes tokens and heads",
     hint="The shapes are right. Which token does each row of head 0 come from?",
 )
 class split_without_swapping(_Layers):
@@ -83,7 +84,7 @@ class split_without_swapping(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="changing a shape with swapping dimensions: tokens and heads mix when merged",
+    confuses="changing a shape with swapping dimensions: the merge mixes tokens and heads",
     hint="The shapes are right. Which heads and tokens do the numbers of row 0 come from, just "
     "before out_proj?",
 )
@@ -94,7 +95,7 @@ class merged_without_swapping(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="side by side with in turn: the columns of the heads are interleaved when merged",
+    confuses="side by side with interleaved: the columns of the heads are interleaved when merged",
     hint="Which columns of the input of out_proj belong to head 0?",
 )
 class merged_in_turn(_Layers):
@@ -104,8 +105,9 @@ class merged_in_turn(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a swap with a new memory order: `view` is used after a swap of dimensions",
-    hint="Read torch's error message to its end: it names a way out.",
+    confuses="a swap of dimensions with a new memory layout: `view` is used after two dimensions "
+    "have been swapped",
+    hint="Read torch's error message to the end: it names a way out.",
 )
 class view_of_swapped_heads(_Layers):
     def merge(self, context):
@@ -115,7 +117,7 @@ class view_of_swapped_heads(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the place of the heads: attention runs over heads instead of tokens",
+    confuses="the position of the heads: attention runs over heads instead of tokens",
     hint="What is the shape of your scores? It should end in tokens x tokens.",
 )
 class attention_between_heads(_Layers):
@@ -130,7 +132,7 @@ class attention_between_heads(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="multi-head attention with one wide head: nothing is split",
+    confuses="multi-head attention with one wide head: the columns are not split into heads",
     hint="What does `num_heads` change in your forward?",
 )
 class one_wide_head(_Layers):
@@ -143,7 +145,7 @@ class one_wide_head(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="the size of one head with the size of all heads: the scores are divided by the root "
-    "of the size of all heads together",
+    "of the total size of all heads",
     hint="How many products are added up in one score of one head?",
 )
 class scaled_by_d_out(_Layers):
@@ -164,8 +166,8 @@ class scaled_by_head_size(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="scores with scaled scores: nothing is divided",
-    hint="Which step comes between the product of queries and keys and softmax?",
+    confuses="scores with scaled scores: the scores are not scaled",
+    hint="Which step comes between softmax and the product of queries and keys?",
 )
 class not_scaled(_Layers):
     def scores(self, queries, keys):
@@ -176,7 +178,7 @@ class not_scaled(_Layers):
     "MultiHeadAttention",
     confuses="the size of a head with the size of an input: the scores are divided by the root of "
     "the size of an input vector",
-    hint="Which two vectors make a score? How long are they?",
+    hint="From which two vectors is a score computed? How long are they?",
 )
 class scaled_by_d_in(_Layers):
     def scores(self, queries, keys):
@@ -186,7 +188,7 @@ class scaled_by_d_in(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="a root with its whole part: the root is truncated to a whole number",
-    hint="It is right for heads of size 4 and 9. Try size 3.",
+    hint="The result is right for heads of size 4 and 9. Try size 3.",
 )
 class root_rounded_down(_Layers):
     def scores(self, queries, keys):
@@ -195,7 +197,7 @@ class root_rounded_down(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="queries with keys: keys score queries",
+    confuses="queries with keys: the rows of the scores belong to keys instead of queries",
     hint="Row t of the scores should belong to query t. In your code, is it made by W_query or by "
     "W_key?",
 )
@@ -238,7 +240,7 @@ class present_hidden(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the first forbidden diagonal: the next token is still seen",
+    confuses="the first hidden diagonal with the one above it: the next token is still seen",
     hint="Print your mask for 3 tokens. What may the first token see?",
 )
 class next_token_seen(_Layers):
@@ -248,8 +250,8 @@ class next_token_seen(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a score of 0 with a weight of 0: masked scores are 0, or near it, before softmax",
-    hint="What does softmax make of a score of 0?",
+    confuses="a score of 0 with a weight of 0: masked scores are 0 or close to 0 before softmax",
+    hint="What weight does softmax give to a score of 0?",
 )
 class scores_times_zero(_Layers):
     def hide(self, scores):
@@ -259,7 +261,7 @@ class scores_times_zero(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a low score with an impossible one: masked scores get -10",
+    confuses="a low score with an impossible one: masked scores are set to -10",
     hint="What happens to your mask when every real score is -20?",
 )
 class mask_not_low_enough(_Layers):
@@ -270,8 +272,8 @@ class mask_not_low_enough(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="masking with normalizing again: rows no longer sum to one",
-    hint="Add up the attention weights of the first token.",
+    confuses="masking before softmax with masking after it: rows no longer sum to one",
+    hint="Add up the attention weights of the first token. What should the sum be?",
 )
 class future_zeroed_after_softmax(_Layers):
     def hide(self, scores):
@@ -297,7 +299,8 @@ class mask_not_cut(_Layers):
     "MultiHeadAttention",
     confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
     "behind when the module is moved",
-    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
+    hint="Which tensors does `module.to(device)` move? On which device are the tensors that your "
+    "code makes?",
 )
 class mask_is_a_plain_tensor(_Layers):
     def make_mask(self, context_length):
@@ -306,8 +309,8 @@ class mask_is_a_plain_tensor(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a parameter with a buffer: the mask counts among the trained weights",
-    hint="Count the trainable parameters. Which of them should not be one?",
+    confuses="a parameter with a buffer: the mask is one of the trained weights",
+    hint="Count the trainable parameters. Which of them should not be trained?",
 )
 class mask_is_a_parameter(_Layers):
     def make_mask(self, context_length):
@@ -316,7 +319,8 @@ class mask_is_a_parameter(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="one length with all: something made for the first call is used in later ones",
+    confuses="one length with all lengths: something that was made for the first call is used "
+    "again in later calls",
     hint="Call it twice, first with a short input, then with a longer one.",
 )
 class mask_of_the_first_call(_Layers):
@@ -344,7 +348,7 @@ class softmax_over_heads(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="rows and columns: softmax runs over the queries",
-    hint="Whose attention adds up to one?",
+    hint="Which weights should add up to one: those of one query, or those of one key?",
 )
 class softmax_over_queries(_Layers):
     def weigh(self, scores):
@@ -364,7 +368,7 @@ class dropout_forgotten(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="scores with weights: dropout comes before softmax",
-    hint="What does softmax make of a score that was dropped to 0?",
+    hint="What weight does softmax give to a score that dropout has set to 0?",
 )
 class dropout_on_scores(_Layers):
     def weigh(self, scores):
@@ -374,7 +378,8 @@ class dropout_on_scores(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="attention weights with contexts: dropout comes after the product with the values",
-    hint="Which tensor should lose entries: tokens x tokens, or tokens x columns?",
+    hint="Which tensor should lose entries: the weights (tokens x tokens), or the contexts (tokens "
+    "x columns)?",
 )
 class dropout_on_contexts(_Layers):
     def weigh(self, scores):
@@ -386,7 +391,8 @@ class dropout_on_contexts(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the dropout of attention with the dropout after it: the output loses entries",
+    confuses="dropout on the weights with dropout on the output: dropout is applied to the output, "
+    "not to the weights",
     hint="Which tensor should lose entries: the attention weights, or what out_proj returns?",
 )
 class dropout_on_output(_Layers):
@@ -399,8 +405,9 @@ class dropout_on_output(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="dropped weights with masked weights: the rows are rescaled to sum to one",
-    hint="Add up a row of weights after dropout. Should it be one in every call?",
+    confuses="dropped weights with masked weights: the rows are rescaled to sum to one after "
+    "dropout",
+    hint="Add up a row of weights after dropout. Should the sum be one in every call?",
 )
 class renormalized_after_dropout(_Layers):
     def weigh(self, scores):
@@ -410,8 +417,9 @@ class renormalized_after_dropout(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="every entry with every head: all heads lose the same entries",
-    hint="Compare which weights are zero in head 0 and in head 1. How alike should they be?",
+    confuses="one dropout pattern for each head with one for all heads: all heads lose the same "
+    "entries",
+    hint="Which weights are zero in head 0, and which in head 1? Should they be the same ones?",
 )
 class same_dropout_in_all_heads(_Layers):
     def weigh(self, scores):
@@ -421,8 +429,9 @@ class same_dropout_in_all_heads(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="every entry with every sample: all samples of a batch lose the same entries",
-    hint="Compare which weights are zero in sample 0 and in sample 1. How alike should they be?",
+    confuses="one dropout pattern for each sample with one for all samples: all samples of a batch "
+    "lose the same entries",
+    hint="Which weights are zero in sample 0, and which in sample 1? Should they be the same ones?",
 )
 class same_dropout_in_all_samples(_Layers):
     def weigh(self, scores):
@@ -432,7 +441,7 @@ class same_dropout_in_all_samples(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="every entry with every key: whole columns of weights are dropped",
+    confuses="single entries with whole columns: whole columns of weights are dropped",
     hint="Does every query lose the same tokens in your module?",
 )
 class dropout_of_whole_columns(_Layers):
@@ -443,7 +452,7 @@ class dropout_of_whole_columns(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="every entry with every query: whole rows of weights are dropped",
+    confuses="single entries with whole rows: whole rows of weights are dropped",
     hint="Does a query lose all of its tokens at once in your module?",
 )
 class dropout_of_whole_rows(_Layers):
@@ -454,7 +463,7 @@ class dropout_of_whole_rows(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="every entry with every head: whole heads are dropped",
+    confuses="single entries with whole heads: whole heads are dropped",
     hint="Does a head lose all of its weights at once in your module?",
 )
 class dropout_of_whole_heads(_Layers):
@@ -465,7 +474,8 @@ class dropout_of_whole_heads(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a fresh draw with a kept one: every call drops the same entries",
+    confuses="a new random pattern in each call with one that is kept: every call drops the same "
+    "entries",
     hint="Call it twice in train mode with the same input. Should the results be equal?",
 )
 class dropout_of_the_first_call(_Layers):
@@ -506,8 +516,8 @@ class dropout_without_scaling(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="the probability of dropping with that of keeping: the dropout probability is used as "
-    "the probability to keep",
-    hint="With dropout 0.1, how many weights of a hundred should become zero?",
+    "the probability of keeping",
+    hint="With dropout 0.1, how many of a hundred weights should become zero?",
 )
 class keep_probability(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -517,7 +527,7 @@ class keep_probability(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="heads side by side with the result: the last projection is left out",
+    confuses="the merged heads with the result: the last projection is left out",
     hint="Set the weights of out_proj to zero. Does your output change?",
 )
 class out_proj_not_called(_Layers):
@@ -551,7 +561,7 @@ class bias_always(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="False with True as the default of qkv_bias: qkv_bias is True by default",
-    hint="What is qkv_bias in your signature if the caller leaves it out?",
+    hint="What is the default of qkv_bias in your signature?",
 )
 class bias_by_default(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=True):
@@ -570,7 +580,7 @@ class bias_never(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="names with layers: queries and keys share one layer",
+    confuses="two names with two layers: queries and keys share one layer",
     hint="How many different weights should the module have? Is `W_key` a separate layer?",
 )
 class one_layer_for_queries_and_keys(_Layers):
@@ -591,7 +601,7 @@ class keys_from_w_query(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="values with keys: the keys are mixed instead of the values",
+    confuses="values with keys: the weights mix the keys instead of the values",
     hint="Change the weights of W_value. Does the output change?",
 )
 class values_from_w_key(_Layers):
@@ -689,8 +699,9 @@ class input_added(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="one dtype with all: the weights of attention are computed in float32",
-    hint="Call `module.double()` and look at the digits of the output.",
+    confuses="float32 with the dtype of the input: the weights of attention are computed in "
+    "float32",
+    hint="After `module.double()`, in which dtype does your code compute softmax?",
 )
 class softmax_in_float32(_Layers):
     def weigh(self, scores):
@@ -723,7 +734,7 @@ class out_proj_built_in_forward(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="layers that the module knows with layers that it does not find: the module does not "
+    confuses="registered layers with layers that the module does not find: the module does not "
     "find its layers",
     hint="List the module's parameters. Which layers are missing?",
 )
@@ -743,8 +754,8 @@ class layers_in_a_list(nn.Module):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the device of a new tensor with that of the weights: the pattern of dropout is made "
-    "on the CPU, wherever the module is",
+    confuses="the device of a new tensor with that of the weights: the dropout pattern is made on "
+    "the CPU, wherever the module is",
     hint="Move the module to another device, in train mode: on which device is "
     "`torch.rand(shape)`?",
 )
@@ -773,7 +784,7 @@ class heads_of_the_class(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="one frozen weight with a frozen layer: if one weight is frozen, none of them learns",
+    confuses="one frozen weight with a frozen module: if one weight is frozen, none of them learns",
     hint="Freeze out_proj and call `backward()`. Which weights should still get a gradient?",
 )
 class no_gradients_where_one_weight_is_frozen(_Layers):
@@ -815,9 +826,9 @@ class keys_reshaped(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="neighboring columns with every H-th column, when cutting and when merging: each head "
-    "gets every H-th column instead of neighboring ones, when cutting and when merging",
-    hint="Cutting and merging undo each other here, but does each head hold the right columns?",
+    confuses="neighboring columns with every H-th column: each head gets every H-th column instead "
+    "of neighboring ones, in both the split and the merge",
+    hint="The split and the merge undo each other here, but does each head hold the right columns?",
 )
 class heads_interleaved_both_ways(_Layers):
     def split(self, x):
@@ -830,8 +841,8 @@ class heads_interleaved_both_ways(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the rows of the first tokens with those of the last ones: the last rows of the "
-    "stored mask are used, with its first columns",
+    confuses="the first rows of the mask with its last ones: the last rows of the stored mask are "
+    "used with its first columns",
     hint="Give it fewer tokens than context_length and print the part of the mask that you use. "
     "How many keys does its first row allow?",
 )
@@ -843,7 +854,8 @@ class last_rows_of_the_mask(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="dropout of the weights with dropout in more places: the output loses entries, too",
+    confuses="dropout on the weights with dropout in more places: dropout is applied to the output "
+    "as well",
     hint="In train mode with dropout 0.5, how many outputs are exactly zero?",
 )
 class dropout_on_output_as_well(_Layers):
@@ -853,7 +865,7 @@ class dropout_on_output_as_well(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="tokens with samples: the samples of a batch attend to each other, token by token",
+    confuses="tokens with samples: at each position, the samples of a batch attend to each other",
     hint="Change the first sample only. Does the result of the second one change?",
 )
 class attention_over_the_batch(_Layers):
@@ -879,8 +891,8 @@ class input_added_where_it_fits(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="every entry with every place in the table: all heads and samples lose the same "
-    "weights",
+    confuses="one dropout pattern for each head and sample with one for all: all heads and samples "
+    "lose the same weights",
     hint="How many random numbers do B samples with H heads and T tokens need?",
 )
 class same_dropout_in_all_heads_and_samples(_Layers):
@@ -891,7 +903,7 @@ class same_dropout_in_all_heads_and_samples(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="once with twice: dropout is applied to the weights twice",
+    confuses="one dropout with two: dropout is applied to the weights twice",
     hint="With a dropout of 0.5, how many weights of a row are left on average?",
 )
 class weights_dropped_twice(_Layers):

@@ -44,7 +44,7 @@ class _Built(nn.Module):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="a Python list with a list of layers: torch doesn't find the heads in a plain list",
-    hint="Count `list(module.parameters())`. How many tensors should three heads have?",
+    hint="How many tensors are in `list(module.parameters())`? How many should three heads have?",
 )
 class heads_in_a_plain_list(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -125,7 +125,7 @@ class heads_stacked(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="side by side with in turn: the columns of the heads are interleaved",
+    confuses="side by side with interleaved: the columns of the heads are interleaved",
     hint="Which columns of the result belong to head 0?",
 )
 class heads_interleaved(_Built):
@@ -145,8 +145,9 @@ class heads_in_reverse(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="side by side with one after the other: each head reads what the head before it wrote",
-    hint="Which tensor does head 1 get: the input of the module, or what head 0 returned?",
+    confuses="parallel heads with a chain of heads: each head gets the output of the head before "
+    "it",
+    hint="Which tensor does head 1 get: the input of the module, or the output of head 0?",
 )
 class heads_in_a_chain(_Built):
     def forward(self, x):
@@ -159,8 +160,8 @@ class heads_in_a_chain(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="the size of one head with the size of all: d_out is shared among the heads",
-    hint="Here d_out is the size of what ONE head returns. How wide is the whole result then?",
+    confuses="the size of one head with the size of all: d_out is divided among the heads",
+    hint="Here, d_out is the size of ONE head's result. How wide is the whole result then?",
 )
 class output_size_shared(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -193,7 +194,7 @@ class bias_forgotten(nn.Module):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="False with True as the default of qkv_bias: qkv_bias is True by default",
-    hint="What is qkv_bias in your signature if the caller leaves it out?",
+    hint="What is the default of qkv_bias in your signature?",
 )
 class bias_by_default(_Built):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=True):
@@ -218,8 +219,8 @@ class dropout_forgotten(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="dropout once with dropout twice: the joined contexts are dropped out again",
-    hint="The heads already have their dropout. What remains for the wrapper to do?",
+    confuses="dropout once with dropout twice: dropout is applied again to the joined contexts",
+    hint="The heads already apply dropout. What is left for the wrapper to do?",
 )
 class dropout_on_the_result_too(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -288,7 +289,7 @@ class heads_built_in_forward(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="the numbers of the heads with the heads: no gradient goes through the result",
+    confuses="plain values with values that carry a gradient: no gradient flows through the result",
     hint="Does the result have a `grad_fn`?",
 )
 class heads_detached(_Built):
@@ -339,7 +340,7 @@ class arguments_in_wrong_order(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="a residual connection with attention: a mean of the input is added",
+    confuses="attention with a block around it: a mean of the input is added to the result",
     hint="Set all weights to zero. What should the result be?",
 )
 class input_added(_Built):
