@@ -20,8 +20,8 @@ def _split(sentence):
 @misconception(
     "build_vocabulary",
     confuses="the order of the sentence and the sorted order of the words: words are numbered by "
-    "their places in the sentence, not in sorted order",
-    hint="Would two sentences with the same words in a different order give the same ids?",
+    "their positions in the sentence, not in sorted order",
+    hint="Should two sentences with the same words in a different order give the same ids?",
 )
 def last_place_in_the_sentence(sentence):
     return {word: place for place, word in enumerate(_split(sentence))}
@@ -43,7 +43,7 @@ def numbered_as_they_appear(sentence):
 @misconception(
     "build_vocabulary",
     confuses="the list of all words and the set of different words: the ids have no gaps",
-    hint="Is a word that occurs twice once or twice in the list that is sorted?",
+    hint="If a word occurs twice, how many times is it in the list that is sorted?",
 )
 def different_words_only(sentence):
     return {word: place for place, word in enumerate(sorted(set(_split(sentence))))}
@@ -51,9 +51,9 @@ def different_words_only(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the first and the last place of a repeated word in the sorted list: a repeated word "
-    "gets its first place in the sorted list, not its last",
-    hint="A word that occurs twice has two places. Which of them does the question ask for?",
+    confuses="the first and the last position of a repeated word in the sorted list: a repeated "
+    "word gets its first position in the sorted list, not its last",
+    hint="A word that occurs twice has two positions. Which of them does the question ask for?",
 )
 def first_place_in_sorted_order(sentence):
     words = sorted(_split(sentence))
@@ -64,7 +64,7 @@ def first_place_in_sorted_order(sentence):
     "build_vocabulary",
     confuses="removing a comma and replacing it with a space: a comma is replaced with a space "
     "instead of being removed",
-    hint="What happens to `a,b` when the comma vanishes and nothing takes its place?",
+    hint="What is left of `a,b` when its comma is removed and nothing replaces it?",
 )
 def comma_becomes_a_space(sentence):
     words = sorted(sentence.replace(",", " ").split())
@@ -82,9 +82,9 @@ def commas_are_kept(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="all commas and the commas at the ends of words: commas inside words, or alone, are "
-    "left",
-    hint="What is left of a comma between two spaces?",
+    confuses="all commas and the commas at the ends of words: commas inside words, or on their "
+    "own, are kept",
+    hint="What happens to a comma between two spaces?",
 )
 def commas_stripped_from_the_ends(sentence):
     words = sorted(word.strip(",") for word in sentence.split())
@@ -144,7 +144,7 @@ def lower_cased(sentence):
 @misconception(
     "build_vocabulary",
     confuses="Python's order of strings and an order that ignores capitals: words are sorted "
-    "without regard to capitals",
+    "without regard to case",
     hint="Which does Python put first, `Z` or `a`?",
 )
 def sorted_without_regard_to_case(sentence):
@@ -165,7 +165,7 @@ def sorted_by_length(sentence):
 @misconception(
     "build_vocabulary",
     confuses="ascending and descending order: words are sorted in descending order",
-    hint="Which end of the alphabet has the number 0?",
+    hint="Which end of the alphabet gets the id 0?",
 )
 def sorted_backwards(sentence):
     words = sorted(_split(sentence), reverse=True)
@@ -185,8 +185,8 @@ def split_at_single_spaces(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the positions of commas with the gaps between words: the sentence is split at commas "
-    "instead of spaces",
+    confuses="commas with the gaps between words: the sentence is split at commas instead of "
+    "spaces",
     hint="What separates two words of this sentence?",
 )
 def split_at_commas(sentence):
@@ -223,9 +223,9 @@ def ids_to_words(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the place of a word and how often it occurs: a word is mapped to the number of times "
-    "it occurs, not to its place",
-    hint="Two words that occur equally often: do they get different ids?",
+    confuses="the position of a word and the number of times it occurs: a word is mapped to the "
+    "number of times it occurs, not to its position",
+    hint="Do two words that occur equally often get different ids?",
 )
 def frequencies(sentence):
     words = _split(sentence)
@@ -234,8 +234,8 @@ def frequencies(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the words of the sentence with those that a vocabulary may need: there is an entry "
-    "for unknown words",
+    confuses="the words of the sentence with those that a vocabulary may need: there is an "
+    "additional entry for unknown words",
     hint="Which keys of your dict are not words of the sentence?",
 )
 def entry_for_unknown_words(sentence):
@@ -284,7 +284,8 @@ def unknown_word_is_zero(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="an unknown word and the last row: -1 counts from the end",
+    confuses="an unknown word and the last row: unknown words get the id -1, which counts from the "
+    "end",
     hint="Which row of a table does the index -1 give?",
 )
 def unknown_word_is_minus_one(sentence, vocabulary):
@@ -304,8 +305,8 @@ def unknown_word_added(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="a vocabulary that is given and one that is written into while it is read: unknown "
-    "words are written into the caller's vocabulary",
+    confuses="the caller's vocabulary and one that may be changed: unknown words are written into "
+    "the caller's vocabulary",
     hint="Print the vocabulary before and after a call. Who else may use it?",
 )
 def unknown_word_written_into_the_vocabulary(sentence, vocabulary):
@@ -330,7 +331,7 @@ def value_error_for_unknown_words(sentence, vocabulary):
     "encode",
     confuses="an error that says what failed and one that says that something failed: the error "
     "does not name the unknown word",
-    hint="Which word would you have to search for if you had only this message?",
+    hint="Could you tell from this message alone which word is unknown?",
 )
 def unknown_word_not_named(sentence, vocabulary):
     try:
@@ -353,7 +354,7 @@ def ids_as_floats(sentence, vocabulary):
     "encode",
     confuses="int64 with numbers that have passed through float32: the ids pass through float32, "
     "which rounds large ones",
-    hint="Up to which integer does float32 tell neighbors apart?",
+    hint="Up to which integer n can float32 tell n and n + 1 apart?",
 )
 def ids_through_float32(sentence, vocabulary):
     return torch.Tensor([vocabulary[word] for word in _split(sentence)]).long()
@@ -362,7 +363,7 @@ def ids_through_float32(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="int32 and int64: the ids are int32 instead of int64",
-    hint="Which integer dtype do torch's ids have by default?",
+    hint="Which integer dtype does torch use by default?",
 )
 def ids_as_int32(sentence, vocabulary):
     ids = torch.tensor([vocabulary[word] for word in _split(sentence)])
@@ -380,9 +381,9 @@ def plain_list(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="the id that the vocabulary holds and the place of the word in the vocabulary: the "
-    "place of a word in the vocabulary is used instead of its id",
-    hint="What does the dict say for the word, and how many entries come before it?",
+    confuses="the id that the vocabulary holds and the position of the word in it: the position of "
+    "a word in the vocabulary is used instead of its id",
+    hint="Which id does the dict hold for the word, and how many entries come before it?",
 )
 def place_in_the_vocabulary(sentence, vocabulary):
     order = list(vocabulary)
@@ -393,10 +394,10 @@ def place_in_the_vocabulary(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="the id that the vocabulary holds and the place of the word in the vocabulary: the "
-    "place of a word in a list is used instead of its id, so an unknown word raises ValueError, "
-    "not KeyError",
-    hint="What does the dict say for the word, and how many entries come before it?",
+    confuses="the id that the vocabulary holds and the position of the word in it: the position of "
+    "a word in a list is used instead of its id, so an unknown word raises ValueError, not "
+    "KeyError",
+    hint="Which id does the dict hold for the word, and how many entries come before it?",
 )
 def place_in_a_list_of_words(sentence, vocabulary):
     order = list(vocabulary)
@@ -438,7 +439,7 @@ def order_of_the_vocabulary(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="all words and different words: repeated words are encoded once",
+    confuses="all words and different words: repeated words are encoded only once",
     hint="How many ids does a sentence of five words have?",
 )
 def different_words_once(sentence, vocabulary):
@@ -496,7 +497,7 @@ def full_stop_cut_off(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="one sentence and a batch of one sentence: the result is a batch of one sentence",
-    hint="How many dimensions does `(T,)` have?",
+    hint="How many dimensions does a tensor of shape `(T,)` have?",
 )
 def batch_of_one(sentence, vocabulary):
     return torch.tensor([[vocabulary[word] for word in _split(sentence)]])
@@ -504,8 +505,7 @@ def batch_of_one(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="one word with no dimension: a sentence of one word gives a tensor without a "
-    "dimension",
+    confuses="one word with no dimension: a sentence of one word gives a tensor without dimensions",
     hint="What is the shape of the result for a sentence with one word?",
 )
 def dimension_squeezed_away(sentence, vocabulary):
@@ -630,7 +630,7 @@ def ids_from_one(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the ids and their number: the first T rows are taken",
+    confuses="the ids and the number of ids: the first T rows are taken, whatever the ids are",
     hint="What would change in your result if the sentence had other words?",
 )
 def first_rows(token_ids, table):
@@ -659,7 +659,7 @@ def each_id_once(token_ids, table):
     "embed",
     confuses="the largest id that occurs with the number of rows: the number of rows is taken from "
     "the largest id",
-    hint="How many rows does the table have, and from what does your code take that number?",
+    hint="How many rows does the table have, and where does your code get that number from?",
 )
 def one_hot_without_the_number_of_rows(token_ids, table):
     return F.one_hot(token_ids).to(table.dtype) @ table
@@ -676,7 +676,7 @@ def one_hot_in_float32(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the dtype of the table and float32: precision is lost",
+    confuses="the dtype of the table and float32: the result is always float32",
     hint="Which dtype does your result have for a float64 table?",
 )
 def result_in_float32(token_ids, table):
@@ -743,8 +743,8 @@ def first_column_gathered(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="sizes of one with dimensions that are not needed: a single token is returned without "
-    "its dimension",
+    confuses="dimensions of size 1 with dimensions that are not needed: the result for a single "
+    "token loses a dimension",
     hint="Which shape does the result have for a single token?",
 )
 def single_token_squeezed(token_ids, table):
@@ -753,8 +753,9 @@ def single_token_squeezed(token_ids, table):
 
 @misconception(
     "build_vocabulary",
-    confuses="two texts that look alike with equal ones: letters and their accents are joined",
-    hint="An `e` that is followed by the character U+0301 looks like `é`. Is it the same word for "
+    confuses="two texts that look alike with equal ones: letters are joined with the accents that "
+    "follow them",
+    hint="An `e` that is followed by the character U+0301 looks like `é`. Are the two equal in "
     "Python?",
 )
 def letters_joined_with_their_marks(sentence):
@@ -774,7 +775,8 @@ def byte_order_mark_taken_off(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="an empty vocabulary with an empty sentence: no word is looked up",
+    confuses="an empty vocabulary with an empty sentence: if the vocabulary is empty, no word is "
+    "looked up",
     hint="Encode two words with the vocabulary {}. Which of them does it know?",
 )
 def nothing_looked_up_in_an_empty_vocabulary(sentence, vocabulary):
@@ -785,8 +787,8 @@ def nothing_looked_up_in_an_empty_vocabulary(sentence, vocabulary):
 
 @misconception(
     "embed",
-    confuses="a table that is computed with one that is a parameter: the gradient into the table "
-    "is cut",
+    confuses="a table that is computed with one that is a parameter: no gradient flows to a table "
+    "that was computed",
     hint="Let the table be the output of another layer. Does that layer learn?",
 )
 def computed_table_detached(token_ids, table):
@@ -797,7 +799,7 @@ def computed_table_detached(token_ids, table):
     "embed",
     confuses="a one-hot row with a row of the table: one-hot rows are "
     "returned instead of rows of the table",
-    hint="What must a one-hot row be multiplied by, so that it picks a row of the table?",
+    hint="What must a one-hot row be multiplied by to pick a row of the table?",
 )
 def one_hot_rows_returned(token_ids, table):
     return F.one_hot(token_ids, len(table)).to(table.dtype)

@@ -22,7 +22,8 @@ def weights_transposed(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv",
     confuses="tokens as rows and tokens as columns: the inputs are transposed",
-    hint="Which dimension of the inputs do the weights shorten or lengthen?",
+    hint="Which dimension of the inputs should get a new size: the tokens, or the entries of each "
+    "token?",
 )
 def inputs_transposed(inputs, W_query, W_key, W_value):
     turned = inputs.transpose(-2, -1)
@@ -112,7 +113,7 @@ def projected_one_after_the_other(inputs, W_query, W_key, W_value):
     "project_qkv",
     confuses="a tuple of three tensors and one tensor with all numbers side by side: one tensor is "
     "returned instead of three",
-    hint="How does `queries, keys, values = project_qkv(...)` read your result?",
+    hint="How does `queries, keys, values = project_qkv(...)` unpack your result?",
 )
 def concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
     return torch.cat([inputs @ W_query, inputs @ W_key, inputs @ W_value], dim=-1)
@@ -120,8 +121,7 @@ def concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="a tuple and a stack, which needs three equal sizes: a stack is returned, which needs "
-    "three equal sizes",
+    confuses="a tuple and a stack: the results are stacked, which requires three equal sizes",
     hint="Does your code still run if values are longer than keys?",
 )
 def stacked_in_one_tensor(inputs, W_query, W_key, W_value):
@@ -148,9 +148,9 @@ def queries_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="one product that is cut at the sizes of the weights with one cut into equal parts: "
-    "the joint product is cut into three equal parts",
-    hint="d_v may differ from d_k: where does each of the three parts end?",
+    confuses="cutting a joint product by the sizes of the weights and cutting it into three equal "
+    "parts: the joint product is cut into three equal parts",
+    hint="d_v may differ from d_k. Where does each of the three parts end?",
 )
 def cut_into_thirds(inputs, W_query, W_key, W_value):
     together = torch.cat([W_query, W_key, W_value], dim=1)
@@ -161,7 +161,7 @@ def cut_into_thirds(inputs, W_query, W_key, W_value):
     "project_qkv",
     confuses="a product of matrices and a product of numbers: inputs and weights are multiplied "
     "entry by entry",
-    hint="Is a number of your result a sum of products, or one product?",
+    hint="Is each number in your result a sum of products, or a single product?",
 )
 def elementwise_product(inputs, W_query, W_key, W_value):
     return inputs * W_query, inputs * W_key, inputs * W_value
@@ -169,8 +169,9 @@ def elementwise_product(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="batches with inputs of any number of dimensions: only three dimensions work",
-    hint="Try a single sentence without a batch, and two dimensions in front.",
+    confuses="batches with inputs of any number of dimensions: only inputs with three dimensions "
+    "work",
+    hint="Try a single sentence without a batch dimension, and inputs with two leading dimensions.",
 )
 def einsum_for_batches_only(inputs, W_query, W_key, W_value):
     return tuple(torch.einsum("btd,dk->btk", inputs, w) for w in (W_query, W_key, W_value))
@@ -178,8 +179,9 @@ def einsum_for_batches_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="one sentence with inputs of any number of dimensions: only two dimensions work",
-    hint="Try a batch of two sentences. Which product works with a batch in front?",
+    confuses="one sentence with inputs of any number of dimensions: only inputs with two "
+    "dimensions work",
+    hint="Try a batch of two sentences. Which matrix product works for a batch, too?",
 )
 def matrices_only(inputs, W_query, W_key, W_value):
     return torch.mm(inputs, W_query), torch.mm(inputs, W_key), torch.mm(inputs, W_value)
@@ -189,7 +191,7 @@ def matrices_only(inputs, W_query, W_key, W_value):
     "project_qkv",
     confuses="a batch of sentences and one long sentence: a batch is flattened into one long "
     "sentence",
-    hint="Compare the number of dimensions of inputs and result.",
+    hint="How many dimensions do the inputs have, and how many does the result have?",
 )
 def batch_flattened_for_good(inputs, W_query, W_key, W_value):
     flat = inputs.reshape(-1, inputs.shape[-1])
@@ -208,8 +210,9 @@ def first_sentence_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="a reshaped view and any memory layout: `view` fails for some inputs",
-    hint="Which method does what `view` does, for every layout?",
+    confuses="a contiguous tensor and any memory layout: `view` fails for inputs that are not "
+    "contiguous",
+    hint="Which method does the same as `view`, but for any memory layout?",
 )
 def view_of_contiguous_inputs(inputs, W_query, W_key, W_value):
     flat = inputs.view(-1, inputs.shape[-1])
@@ -228,7 +231,8 @@ def squeezed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the given weights with their numbers: no gradient flows to the given weights",
+    confuses="the given weights with copies of their numbers: no gradient flows to the given "
+    "weights",
     hint="Does the gradient of your results reach the weights?",
 )
 def parameters_made_of_the_weights(inputs, W_query, W_key, W_value):
@@ -248,9 +252,9 @@ def random_weights(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the dtype of a result with the precision that it was computed in: a part of the "
-    "computation runs in float32, so digits are lost",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of a result with the precision of its computation: part of the computation "
+    "runs in float32, so digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def computed_in_float32(inputs, W_query, W_key, W_value):
     return tuple((inputs.float() @ w.float()).to(inputs.dtype) for w in (W_query, W_key, W_value))
@@ -258,8 +262,8 @@ def computed_in_float32(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="projecting and scaling: the queries are already divided here",
-    hint="To which later step does the square root of the size belong?",
+    confuses="projecting and scaling: the queries are already scaled here",
+    hint="Which later step needs the square root of the size?",
 )
 def queries_scaled_already(inputs, W_query, W_key, W_value):
     queries = inputs @ W_query / W_query.shape[-1] ** 0.5
@@ -270,7 +274,7 @@ def queries_scaled_already(inputs, W_query, W_key, W_value):
     "project_qkv",
     confuses="a projection and a layer with an activation: an activation is applied to the "
     "projections",
-    hint="May a query have negative numbers?",
+    hint="May a query contain negative numbers?",
 )
 def activation_added(inputs, W_query, W_key, W_value):
     return tuple(F.relu(inputs @ w) for w in (W_query, W_key, W_value))
@@ -278,9 +282,9 @@ def activation_added(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="a separate copy of the inputs and the caller's tensor, which is changed in place: "
-    "the caller's inputs are changed in place",
-    hint="What does the caller find in its inputs after your call?",
+    confuses="a copy of the inputs and the caller's tensor: the caller's inputs are changed in "
+    "place",
+    hint="Print the caller's inputs before and after the call.",
 )
 def inputs_centred_in_place(inputs, W_query, W_key, W_value):
     results = inputs @ W_query, inputs @ W_key, inputs @ W_value
@@ -315,7 +319,7 @@ def result_not_turned_back(inputs, W_query, W_key, W_value):
     "project_qkv_left",
     confuses="transposing a matrix and reshaping it: a matrix is reshaped where it should be "
     "transposed",
-    hint="Does a new shape move numbers to the other side of the diagonal?",
+    hint="Does a reshape move numbers to the other side of the diagonal?",
 )
 def reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
     turned = inputs.transpose(-2, -1)
@@ -347,8 +351,8 @@ def weight_times_rows(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the numbers of a token with the tokens of a sentence: in a batch, the weights are "
-    "multiplied along the tokens",
+    confuses="the entries of a token with the tokens of a sentence: in a batch, the products are "
+    "summed over the tokens, not over the entries of a token",
     hint="For a batch of two sentences, what is the shape of the tensor that the weight is "
     "multiplied by?",
 )
@@ -421,7 +425,7 @@ def left_values_are_the_inputs(inputs, W_query, W_key, W_value):
     "project_qkv_left",
     confuses="a tuple of three tensors and one tensor with all numbers side by side: one tensor is "
     "returned instead of three",
-    hint="How does `queries, keys, values = project_qkv_left(...)` read your result?",
+    hint="How does `queries, keys, values = project_qkv_left(...)` unpack your result?",
 )
 def left_concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
     return inputs @ torch.cat([W_query, W_key, W_value]).T
@@ -429,8 +433,8 @@ def left_concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="cutting a joint projection by its sizes and cutting it into three equal parts: the "
-    "joint product is cut into three equal parts",
+    confuses="cutting a joint product by the sizes of the weights and cutting it into three equal "
+    "parts: the joint product is cut into three equal parts",
     hint="Where does the third part begin if values are longer than keys?",
 )
 def cut_into_equal_parts(inputs, W_query, W_key, W_value):
@@ -440,8 +444,9 @@ def cut_into_equal_parts(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="batches with inputs of any number of dimensions: only three dimensions work",
-    hint="Try a single sentence without a batch, and two dimensions in front.",
+    confuses="batches with inputs of any number of dimensions: only inputs with three dimensions "
+    "work",
+    hint="Try a single sentence without a batch dimension, and inputs with two leading dimensions.",
 )
 def left_einsum_for_batches_only(inputs, W_query, W_key, W_value):
     return tuple(torch.einsum("btd,kd->btk", inputs, w) for w in (W_query, W_key, W_value))
@@ -449,8 +454,9 @@ def left_einsum_for_batches_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="one sentence with inputs of any number of dimensions: only two dimensions work",
-    hint="Try a batch of two sentences. Which product works with a batch in front?",
+    confuses="one sentence with inputs of any number of dimensions: only inputs with two "
+    "dimensions work",
+    hint="Try a batch of two sentences. Which matrix product works for a batch, too?",
 )
 def left_matrices_only(inputs, W_query, W_key, W_value):
     return tuple(torch.mm(w, inputs.t()).t() for w in (W_query, W_key, W_value))
@@ -460,7 +466,7 @@ def left_matrices_only(inputs, W_query, W_key, W_value):
     "project_qkv_left",
     confuses="a batch of sentences and one long sentence: a batch is flattened into one long "
     "sentence",
-    hint="Compare the number of dimensions of inputs and result.",
+    hint="How many dimensions do the inputs have, and how many does the result have?",
 )
 def left_batch_flattened_for_good(inputs, W_query, W_key, W_value):
     flat = inputs.reshape(-1, inputs.shape[-1])
@@ -489,7 +495,8 @@ def left_squeezed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the given weights with their numbers: no gradient flows to the given weights",
+    confuses="the given weights with copies of their numbers: no gradient flows to the given "
+    "weights",
     hint="Does the gradient of your results reach the weights?",
 )
 def layers_with_copied_weights(inputs, W_query, W_key, W_value):
@@ -505,7 +512,7 @@ def layers_with_copied_weights(inputs, W_query, W_key, W_value):
     "project_qkv_left",
     confuses="a projection with the given weights and a layer with its own random bias: each "
     "projection adds a random bias",
-    hint="What does `nn.Linear` add if you do not say otherwise?",
+    hint="What does `nn.Linear` add by default?",
 )
 def layers_with_a_bias(inputs, W_query, W_key, W_value):
     torch.manual_seed(123)

@@ -21,8 +21,8 @@ def _weights(queries, keys):
 
 @misconception(
     "scale_scores",
-    confuses="a number with a small float: the root is kept with only three digits",
-    hint="How many digits does float16 hold, and how many float32?",
+    confuses="full precision with half precision: the root is kept with only three digits",
+    hint="How many digits does float16 hold, and how many does float32 hold?",
 )
 def root_in_half_precision(scores, d_k):
     return scores / torch.tensor(d_k, dtype=torch.float16).sqrt()
@@ -32,7 +32,7 @@ def root_in_half_precision(scores, d_k):
     "scale_scores",
     confuses="the square root of d_k and d_k itself: the scores are divided by d_k, not by its "
     "root",
-    hint="How large is the spread of a sum of d_k products: does it grow like d_k?",
+    hint="How fast does the spread of a sum of d_k products grow: like d_k, or more slowly?",
 )
 def divided_by_d_k(scores, d_k):
     return scores / d_k
@@ -85,8 +85,7 @@ def exponent_without_brackets(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="division and division with a whole result: the quotients are rounded down to whole "
-    "numbers",
+    confuses="division and floor division: the quotients are rounded down to whole numbers",
     hint="Are all your results whole numbers? Should they be?",
 )
 def whole_division(scores, d_k):
@@ -115,7 +114,7 @@ def divided_by_the_root_of_the_number_of_queries(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the scores with their root: the root is taken of the scores, too",
+    confuses="the scores with their root: the root of the scores is taken, too",
     hint="In the formula, what is the square root taken of?",
 )
 def root_of_the_scores(scores, d_k):
@@ -161,8 +160,7 @@ def fourth_root(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="d_k with one size that the code was written for: the scores are divided by a fixed "
-    "number",
+    confuses="d_k with a fixed size: the scores are divided by a fixed number",
     hint="Change d_k. Does your result change?",
 )
 def written_for_size_64(scores, d_k):
@@ -180,9 +178,9 @@ def unchanged(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="scaling with a fixed spread of 1, whatever the scores are: the scores are divided by "
-    "their own spread",
-    hint="Does the formula look at the scores themselves to find the factor?",
+    confuses="scaling by a fixed number with standardizing: the scores are divided by their own "
+    "spread",
+    hint="Does the divisor in the formula depend on the scores?",
 )
 def divided_by_the_spread(scores, d_k):
     spread = scores.std() if scores.numel() > 1 else 1.0
@@ -192,7 +190,7 @@ def divided_by_the_spread(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="scaling and cutting off: large scores are clamped",
-    hint="Are two large different scores still different in your result?",
+    hint="Are two different large scores still different in your result?",
 )
 def clamped(scores, d_k):
     return (scores / d_k**0.5).clamp(-10.0, 10.0)
@@ -200,8 +198,7 @@ def clamped(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="a new tensor and the caller's tensor, which is divided in place: the caller's scores "
-    "are divided in place",
+    confuses="a new tensor and the caller's tensor: the caller's scores are divided in place",
     hint="What happens if the same scores are scaled twice?",
 )
 def divided_in_place(scores, d_k):
@@ -239,7 +236,7 @@ def scores_detached(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the absolute size of a score and the score: the sign is lost",
-    hint="What does a negative score say?",
+    hint="What does a negative score mean?",
 )
 def sign_lost(scores, d_k):
     return (scores**2 / d_k) ** 0.5
@@ -257,8 +254,8 @@ def scale_squeezed(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the d_k of this call and the one of the first call, which was kept: the d_k of the "
-    "first call is used in all later ones",
+    confuses="the d_k of this call and that of the first call: the d_k of the first call is used "
+    "in all later ones",
     hint="Call it twice with different d_k: what do you expect, and what do you get?",
 )
 def root_kept_from_the_first_call(scores, d_k, kept=[]):
@@ -320,7 +317,8 @@ def scaled_by_the_number_of_queries(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="dimension 1 and the last one: with a batch, dimension 1 counts tokens",
+    confuses="dimension 1 and the last one: the scale depends on dimension 1, which counts tokens "
+    "in a batch",
     hint="What is `keys.shape[1]` for a batch of sentences?",
 )
 def scaled_by_dimension_one(queries, keys):
@@ -367,7 +365,7 @@ def softmax_over_dimension_one(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="two dimensions and any number: softmax runs along dimension 2, which is the last one "
+    confuses="dimension 2 and the last one: softmax runs along dimension 2, which is the last one "
     "only in a batch",
     hint="Which dimension is the last one of a single sentence?",
 )
@@ -378,7 +376,7 @@ def softmax_over_dimension_two(queries, keys):
 @misconception(
     "attention_weights",
     confuses="each row and the whole matrix: all weights together sum to one",
-    hint="How much attention does a single query have to give?",
+    hint="What should the weights of a single query sum to?",
 )
 def softmax_over_everything(queries, keys):
     scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
@@ -407,7 +405,7 @@ def logarithms(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="softmax and sigmoid: a sigmoid is taken of every score separately",
+    confuses="softmax and sigmoid: a sigmoid is applied to each score separately",
     hint="Do the weights of a query sum to one?",
 )
 def sigmoids(queries, keys):
@@ -434,7 +432,7 @@ def scores_only(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="rows and columns: keys score queries",
+    confuses="rows and columns: the rows of the result belong to keys instead of queries",
     hint="Which of the two sets does row t of the result belong to?",
 )
 def keys_score_queries(queries, keys):
@@ -443,7 +441,8 @@ def keys_score_queries(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="two different sets of vectors and one: half of the matrix is mirrored",
+    confuses="two different sets of vectors and one: one half of the matrix is a mirror image of "
+    "the other",
     hint="Is the score of query 0 and key 1 the same as that of query 1 and key 0?",
 )
 def mirrored(queries, keys):
@@ -476,7 +475,8 @@ def all_dimensions_of_the_keys_turned(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="dimensions 1 and 2 with the last two: with four dimensions, heads and tokens mix",
+    confuses="dimensions 1 and 2 with the last two: with four dimensions, heads and tokens are "
+    "mixed",
     hint="Which dimensions are the last two if there are four?",
 )
 def dimensions_one_and_two_turned(queries, keys):
@@ -488,7 +488,7 @@ def dimensions_one_and_two_turned(queries, keys):
     "attention_weights",
     confuses="transposing a matrix and reshaping it: a matrix is reshaped where it should be "
     "transposed",
-    hint="Does a new shape move numbers to the other side of the diagonal?",
+    hint="Does a reshape move numbers to the other side of the diagonal?",
 )
 def keys_reshaped(queries, keys):
     turned = keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
@@ -497,7 +497,8 @@ def keys_reshaped(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="each sentence and the first one: all queries meet the keys of sentence 0",
+    confuses="each sentence and the first one: all queries are compared with the keys of sentence "
+    "0",
     hint="Change the keys of the second sentence only: does your result change?",
 )
 def keys_of_the_first_sentence(queries, keys):
@@ -527,7 +528,8 @@ def cosines(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="scaled dot products with cosines: softmax is taken of the cosines of the angles",
+    confuses="scaled dot products with cosines: softmax is applied to cosines instead of scaled "
+    "dot products",
     hint="Does a key that is twice as long get a different score?",
 )
 def cosines_not_scaled(queries, keys):
@@ -568,7 +570,7 @@ def queries_scaled_in_place(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="weights and numbers that carry no gradient: the gradient is cut",
+    confuses="weights and numbers that carry no gradient: no gradient flows through the weights",
     hint="Can training still change the queries?",
 )
 def weights_detached(queries, keys):
@@ -577,8 +579,9 @@ def weights_detached(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the dtype of the inputs and float32: precision is lost along the way",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of the inputs and float32: part of the computation runs in float32, so "
+    "digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def weights_through_float32(queries, keys):
     return _weights(queries.float(), keys.float()).to(queries.dtype)
@@ -595,9 +598,8 @@ def weights_rounded(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="scores with scores that are cut off: scores below and above a bound are set to the "
-    "bound",
-    hint="What happens to two large scores that differ?",
+    confuses="scores with clamped scores: scores beyond a bound are set to the bound",
+    hint="What happens to two different large scores?",
 )
 def scores_clamped(queries, keys):
     return torch.softmax((_scores(queries, keys) / keys.shape[-1] ** 0.5).clamp(-1, 1), dim=-1)
@@ -605,7 +607,7 @@ def scores_clamped(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="a matrix product and an elementwise product: query t meets only key t",
+    confuses="a matrix product and an elementwise product: query t is compared only with key t",
     hint="How many pairs of a query and a key are there?",
 )
 def elementwise_scores(queries, keys):
@@ -614,8 +616,9 @@ def elementwise_scores(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="one sentence with inputs of any number of dimensions: only two dimensions work",
-    hint="Try a batch of two sentences. Which product works with a batch in front?",
+    confuses="one sentence with inputs of any number of dimensions: only inputs with two "
+    "dimensions work",
+    hint="Try a batch of two sentences. Which matrix product works for a batch, too?",
 )
 def matrices_only(queries, keys):
     return torch.softmax(torch.mm(queries, keys.t()) / keys.shape[-1] ** 0.5, dim=-1)
@@ -684,7 +687,8 @@ def context_scaled_by_the_number_of_queries(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="dimension 1 and the last one: with a batch, dimension 1 counts tokens",
+    confuses="dimension 1 and the last one: the scale depends on dimension 1, which counts tokens "
+    "in a batch",
     hint="What is `keys.shape[1]` for a batch of sentences?",
 )
 def context_scaled_by_dimension_one(queries, keys, values):
@@ -740,7 +744,7 @@ def context_without_softmax(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="weights with context vectors: softmax is taken of the context, not of the scores",
+    confuses="weights with context vectors: softmax is applied to the context, not to the scores",
     hint="Which numbers in your code sum to one? They should be the weights of the keys.",
 )
 def softmax_of_the_context(queries, keys, values):
@@ -749,7 +753,7 @@ def softmax_of_the_context(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="weights and context vectors: no values are mixed",
+    confuses="weights and context vectors: the weights are returned instead of the context vectors",
     hint="Change the values. Does your result change?",
 )
 def weights_returned(queries, keys, values):
@@ -778,7 +782,7 @@ def weights_turned(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="keys and values: the keys are mixed",
+    confuses="keys and values: the weights mix the keys instead of the values",
     hint="Which tensor contains what a token passes on?",
 )
 def keys_mixed(queries, keys, values):
@@ -787,7 +791,7 @@ def keys_mixed(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="keys and values: the queries meet the values",
+    confuses="keys and values: the queries are compared with the values, and the keys are mixed",
     hint="Which tensor contains what a token is found by?",
 )
 def keys_and_values_exchanged(queries, keys, values):
@@ -796,7 +800,7 @@ def keys_and_values_exchanged(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="queries and keys: keys score queries",
+    confuses="queries and keys: the rows of the scores belong to keys instead of queries",
     hint="How many context vectors are there: as many as queries, or as keys?",
 )
 def queries_and_keys_exchanged(queries, keys, values):
@@ -816,9 +820,8 @@ def context_causal(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the formula and the formula with dropout of a model in training: dropout is applied "
-    "to the weights",
-    hint="What do the weights of a query add up to before they mix the values?",
+    confuses="the formula and the formula with dropout: dropout is applied to the weights",
+    hint="In your code, what do the weights of a query add up to when they mix the values?",
 )
 def context_with_dropout(queries, keys, values):
     torch.manual_seed(123)
@@ -827,7 +830,7 @@ def context_with_dropout(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the attention and the block around it: the queries are added",
+    confuses="the attention and the block around it: the queries are added to the result",
     hint="Which numbers does the formula mix, and does it add anything?",
 )
 def queries_added(queries, keys, values):
@@ -837,8 +840,8 @@ def queries_added(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the weighted sum and the mean: the weighted sum is divided by the number of keys "
-    "again",
+    confuses="the weighted sum and the mean: the weighted sum is also divided by the number of "
+    "keys",
     hint="What do the weights of a query add up to, before and after your division?",
 )
 def mean_of_weighted_values(queries, keys, values):
@@ -870,7 +873,8 @@ def context_with_all_dimensions_turned(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="dimensions 1 and 2 with the last two: with four dimensions, heads and tokens mix",
+    confuses="dimensions 1 and 2 with the last two: with four dimensions, heads and tokens are "
+    "mixed",
     hint="Which dimensions are the last two if there are four?",
 )
 def context_with_dimensions_one_and_two_turned(queries, keys, values):
@@ -880,7 +884,8 @@ def context_with_dimensions_one_and_two_turned(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="batches with inputs of any number of dimensions: only three dimensions work",
+    confuses="batches with inputs of any number of dimensions: only inputs with three dimensions "
+    "work",
     hint="How many dimensions does a single sentence have?",
 )
 def batches_only(queries, keys, values):
@@ -929,8 +934,9 @@ def gradient_through_values_only(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the dtype of the inputs and float32: precision is lost along the way",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of the inputs and float32: part of the computation runs in float32, so "
+    "digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def context_through_float32(queries, keys, values):
     weights = _weights(queries.float(), keys.float())
@@ -949,7 +955,7 @@ def small_weights_dropped(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="building attention and calling it: torch's own function is used",
+    confuses="building attention and calling it: torch's own attention function is used",
     hint="Which three steps does this function take over?",
 )
 def torchs_own_function(queries, keys, values):
@@ -958,8 +964,8 @@ def torchs_own_function(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the formula with the formula and dropout: a tenth of the weights is dropped again in "
-    "each call",
+    confuses="the formula and the formula with dropout: a tenth of the weights is dropped at "
+    "random in each call",
     hint="Call it twice with the same inputs: is the result the same?",
 )
 def weights_dropped_anew(queries, keys, values):
@@ -968,9 +974,9 @@ def weights_dropped_anew(queries, keys, values):
 
 @misconception(
     "scale_scores",
-    confuses="a call without gradients with a caller who no longer needs the scores: scores "
-    "without gradients are divided in place",
-    hint="Print your scores before and after a call under `torch.no_grad()`. Whose are they?",
+    confuses="a call without gradients with a caller who no longer needs the scores: when no "
+    "gradients are recorded, the caller's scores are divided in place",
+    hint="Print your scores before and after a call under `torch.no_grad()`. Are they the same?",
 )
 def divided_in_place_without_gradients(scores, d_k):
     if torch.is_grad_enabled():

@@ -48,9 +48,8 @@ class _Linears(nn.Module):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="weights of an example that are not trained with weights of a layer that is: the "
-    "weights are not trained",
-    hint="Print `requires_grad` of your weights. What does it say to the optimizer?",
+    confuses="fixed weights with trained ones: the weights are not trained",
+    hint="Print `requires_grad` of your weights. What does it tell the optimizer?",
 )
 class WeightsNotTrained(nn.Module):
     def __init__(self, d_in, d_out):
@@ -82,7 +81,7 @@ class PlainTensors(nn.Module):
 @misconception(
     "SelfAttentionV1",
     confuses="(d_in, d_out) and the shape in which a linear layer stores its weight: the weights "
-    "have the shape (d_out, d_in), as in a linear layer",
+    "have shape (d_out, d_in), as in a linear layer",
     hint="Which shape does the exercise give for the three parameters?",
 )
 class WeightsStoredTurned(nn.Module):
@@ -138,7 +137,7 @@ class OutputProjectionAdded(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="parameters of this layer with a bias of linear layers: there is an additional bias",
+    confuses="this layer with a linear layer that has a bias: there is an additional bias",
     hint="Which trained weights does the exercise name?",
 )
 class BiasAdded(_Parameters):
@@ -155,7 +154,7 @@ class BiasAdded(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="queries with keys: keys score queries",
+    confuses="queries with keys: the rows of the scores belong to keys instead of queries",
     hint="Row t of the scores should belong to query t. In your code, is it made with W_query or "
     "with W_key?",
 )
@@ -176,7 +175,7 @@ class KeysAsValues(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="values and inputs: the inputs themselves are mixed",
+    confuses="values and inputs: the weights mix the inputs themselves",
     hint="Which shape does the result have, (..., T, d_in) or (..., T, d_out)?",
 )
 class InputsMixed(_Parameters):
@@ -247,7 +246,8 @@ class ScaledByNumberOfTokens(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="dimension 1 and the last one: with a batch, dimension 1 counts tokens",
+    confuses="dimension 1 and the last one: the scale depends on dimension 1, which counts tokens "
+    "in a batch",
     hint="What is `keys.shape[1]` for a batch of sentences?",
 )
 class ScaledByDimensionOne(_Parameters):
@@ -285,7 +285,8 @@ class AllDimensionsTurned(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="batches of sentences and any number of dimensions: dimensions 1 and 2 are swapped",
+    confuses="batches of sentences and any number of dimensions: dimensions 1 and 2 are swapped, "
+    "which works only for a batch",
     hint="Which dimensions are the last two of a single sentence?",
 )
 class DimensionsOneAndTwoTurned(_Parameters):
@@ -345,7 +346,7 @@ class NoSoftmax(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="weights with context vectors: softmax is taken of the context, not of the scores",
+    confuses="weights with context vectors: softmax is applied to the context, not to the scores",
     hint="Which numbers in your code sum to one? They should be the weights of the tokens.",
 )
 class SoftmaxOfTheContext(_Parameters):
@@ -395,8 +396,8 @@ class Causal(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="self-attention and the block around it: the input is added to the result where its "
-    "size allows",
+    confuses="self-attention and the block around it: the input is added to the result if the "
+    "sizes match",
     hint="Which numbers does the formula mix, and does it add anything?",
 )
 class InputAdded(_Parameters):
@@ -441,7 +442,7 @@ class Squeezed(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="each sentence and the first one: all tokens meet the keys of sentence 0",
+    confuses="each sentence and the first one: all tokens use the keys of sentence 0",
     hint="Change the first sentence only: does the result of the second one change?",
 )
 class KeysOfTheFirstSentence(_Parameters):
@@ -466,8 +467,8 @@ class ScaleWrittenIntoTheWeight(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the tokens of this call and those of earlier calls, which are kept: the tokens of "
-    "earlier calls are kept",
+    confuses="the tokens of this call and those of earlier calls: the tokens of earlier calls are "
+    "kept",
     hint="What does the second call with the same input give?",
 )
 class KeysOfEarlierCallsKept(_Parameters):
@@ -482,8 +483,9 @@ class KeysOfEarlierCallsKept(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the dtype of the layer and float32: precision is lost along the way",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of the layer and float32: part of the computation runs in float32, so "
+    "digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 class ThroughFloat32(_Parameters):
     def forward(self, x):
@@ -493,7 +495,7 @@ class ThroughFloat32(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="train and eval mode with another computation: the scale is left out in eval mode",
+    confuses="train mode and eval mode: the scale is left out in eval mode",
     hint="What may differ between train and eval mode in a layer without dropout?",
 )
 class ScaledInTrainModeOnly(_Parameters):
@@ -553,7 +555,7 @@ class BiasOnQueriesOnly(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="True as default and False as default of `qkv_bias`: `qkv_bias` is True by default",
+    confuses="True and False as the default of `qkv_bias`: `qkv_bias` is True by default",
     hint="What does the signature say about the default?",
 )
 class BiasByDefault(_Linears):
@@ -586,10 +588,10 @@ class SizesExchanged(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="layers that the module knows with layers that it does not find: the module does not "
+    confuses="registered layers with layers that the module does not find: the module does not "
     "find its layers",
-    hint="What does `list(layer.parameters())` show? In a plain list or dict, torch does "
-    "not find a layer. Here, each of the three must be an attribute with its own name.",
+    hint="What does `list(layer.parameters())` show? Torch does not find layers in a plain list or "
+    "dict. Here, each of the three must be an attribute with its own name.",
 )
 class LayersInAList(nn.Module):
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -651,8 +653,8 @@ class OutputLayerApplied(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="weights from training and a fixed start: the layers are frozen",
-    hint="Print `requires_grad` of the weights of your layers. What does it say to the optimizer?",
+    confuses="trained weights and fixed ones: the layers are frozen",
+    hint="Print `requires_grad` of the weights of your layers. What does it tell the optimizer?",
 )
 class LayersFrozen(_Linears):
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -665,7 +667,7 @@ class LayersFrozen(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="weights with context vectors: softmax is taken of the context, not of the scores",
+    confuses="weights with context vectors: softmax is applied to the context, not to the scores",
     hint="Which numbers in your code sum to one? They should be the weights of the tokens.",
 )
 class SoftmaxTakenOfTheContext(_Linears):
@@ -716,7 +718,7 @@ class BiasAddedTwice(_Linears):
     "SelfAttentionV2",
     confuses="a projection and a layer with an activation: an activation is applied to the "
     "projections",
-    hint="May a query have negative numbers?",
+    hint="May a query contain negative numbers?",
 )
 class ActivationAdded(_Linears):
     def forward(self, x):
@@ -725,7 +727,7 @@ class ActivationAdded(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="queries with keys: keys score queries",
+    confuses="queries with keys: the rows of the scores belong to keys instead of queries",
     hint="Row t of the scores should belong to query t. In your code, is it made with W_query or "
     "with W_key?",
 )
@@ -794,7 +796,8 @@ class RootOfInputSize(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="dimension 1 and the last one: with a batch, dimension 1 counts tokens",
+    confuses="dimension 1 and the last one: the scale depends on dimension 1, which counts tokens "
+    "in a batch",
     hint="What is `keys.shape[1]` for a batch of sentences?",
 )
 class RootOfDimensionOne(_Linears):
@@ -844,7 +847,8 @@ class EntriesOfVectorsScored(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="batches with inputs of any number of dimensions: only three dimensions work",
+    confuses="batches with inputs of any number of dimensions: only inputs with three dimensions "
+    "work",
     hint="How many dimensions does a single sentence have?",
 )
 class BatchesOnly(_Linears):
@@ -904,8 +908,8 @@ class InputNormalised(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="self-attention and the block around it: the input is added to the result where its "
-    "size allows",
+    confuses="self-attention and the block around it: the input is added to the result if the "
+    "sizes match",
     hint="Which numbers does the formula mix, and does it add anything?",
 )
 class ResidualAdded(_Linears):
@@ -928,8 +932,7 @@ class TupleReturned(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the input and its values, which carry no gradient: layers before this one can't "
-    "learn",
+    confuses="the input and a copy that carries no gradient: layers before this one can't learn",
     hint="What does the gradient have to pass through to reach an earlier layer?",
 )
 class InputDetached(_Linears):
@@ -996,9 +999,8 @@ class DropoutAdded(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a new tensor and the caller's input, which is changed in place: the caller's input "
-    "is changed in place",
-    hint="What does the caller find in its input after your call?",
+    confuses="a new tensor and the caller's input: the caller's input is changed in place",
+    hint="Print the caller's input before and after the call.",
 )
 class InputCentredInPlace(_Linears):
     def forward(self, x):
@@ -1009,7 +1011,7 @@ class InputCentredInPlace(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="one score for each pair with one for each token: query t meets only key t",
+    confuses="one score for each pair with one for each token: query t is compared only with key t",
     hint="How many pairs of two tokens are there?",
 )
 class OwnKeyOnly(_Linears):
@@ -1032,9 +1034,9 @@ class ForwardWithoutGradient(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="three layers with one layer of three times the size: one layer of three times the "
-    "size is used instead of three layers",
-    hint="Other code must find the layers. Under which names?",
+    confuses="three layers with one layer of three times the size: one layer that is three times "
+    "as large is used instead of three layers",
+    hint="Under which names will other code look for the three layers?",
 )
 class OneLayerOfThreeTimesTheSize(nn.Module):
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -1047,10 +1049,10 @@ class OneLayerOfThreeTimesTheSize(nn.Module):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a changed weight with a changed version number: changes of numbers are "
-    "not noticed if the version stays the same",
+    confuses="a changed weight with a changed version number: changes to a weight are not noticed "
+    "if its version number stays the same",
     hint="Double the numbers in the `.data` of a weight between two calls. Does the second call "
-    "use them?",
+    "use the new numbers?",
 )
 class weights_kept_by_their_version(_Linears):
     def project(self, x):
@@ -1068,8 +1070,7 @@ class weights_kept_by_their_version(_Linears):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the parameters of this moment with those of the first one: a list of the first "
-    "parameters is kept",
+    confuses="the current parameters with the first ones: a list of the first parameters is kept",
     hint="Set a weight with `layer.W_query = nn.Parameter(...)`. Which one does forward use?",
 )
 class weights_in_a_list_of_its_own(_Parameters):
