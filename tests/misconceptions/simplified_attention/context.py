@@ -25,7 +25,7 @@ def values_not_added(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the dimension of the sum: each token is summed into one number",
+    confuses="tokens with entries: the entries of each token are summed to one number",
     hint="What is the shape of the result: one number per token, or one per column?",
 )
 def tokens_summed_up(weights, values):
@@ -45,7 +45,8 @@ def everything_summed_up(weights, values):
 @misconception(
     "context_vector",
     confuses="sum and mean: the mixture is divided by the number of tokens",
-    hint="The weights already say how much. Must anything be divided after that?",
+    hint="The weights already say how much of each value to take. Must anything be divided after "
+    "that?",
 )
 def mean_of_weighted_values(weights, values):
     return (weights[:, None] * values).mean(dim=0)
@@ -100,7 +101,8 @@ def value_of_the_largest_weight(weights, values):
 @misconception(
     "context_vector",
     confuses="all tokens with the last one: only the weighted value of the last token is returned",
-    hint="Which tokens contribute to your result? If you loop, does each pass add or replace?",
+    hint="Which tokens contribute to your result? If you loop, does each iteration add to the "
+    "result or replace it?",
 )
 def last_value_only(weights, values):
     for weight, value in zip(weights, values):
@@ -111,7 +113,7 @@ def last_value_only(weights, values):
 @misconception(
     "context_vector",
     confuses="all tokens with the first one: only the weighted value of the first token is "
-    "returned, in the first pass of the loop",
+    "returned, in the first iteration of the loop",
     hint="Which tokens contribute to your result? If you loop, where is the `return`?",
 )
 def returned_in_the_first_turn(weights, values):
@@ -172,7 +174,7 @@ def context_squeezed(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the running sum with its end: all partial mixtures are returned",
+    confuses="the running sum with its last value: all partial sums are returned",
     hint="How many vectors should there be for one query?",
 )
 def partial_sums_returned(weights, values):
@@ -202,9 +204,9 @@ def float32_context(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the dtype of a result with the precision that it was computed in: a part of the "
-    "computation runs in float32, so digits are lost",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of a result with the precision of its computation: part of the computation "
+    "runs in float32, so digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def mixed_in_float32(weights, values):
     return (weights.float() @ values.float()).to(values.dtype)
@@ -251,7 +253,7 @@ def weights_turned(weights, values):
     "context_vectors",
     confuses="the order of the factors: the values are on the left of the product, which runs only "
     "if all sizes are equal",
-    hint="Write the shapes of both factors down. Which two sizes are next to each other?",
+    hint="Write down the shapes of both factors. Which two sizes are next to each other?",
 )
 def values_on_the_left(weights, values):
     return values @ weights
@@ -260,7 +262,7 @@ def values_on_the_left(weights, values):
 @misconception(
     "context_vectors",
     confuses="this product with that of the scores: the values are transposed",
-    hint="Write the shapes of both factors down. Must the values be transposed?",
+    hint="Write down the shapes of both factors. Must the values be transposed?",
 )
 def values_turned(weights, values):
     return weights @ values.transpose(-2, -1)
@@ -268,9 +270,9 @@ def values_turned(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="matrix product and product entry by entry, which runs when all sizes are equal: "
-    "weights and values are multiplied entry by entry",
-    hint="Is an entry of your result a sum over the tokens, or one product?",
+    confuses="matrix product and product entry by entry: weights and values are multiplied entry "
+    "by entry",
+    hint="Is each entry of your result a sum over the tokens, or a single product?",
 )
 def entry_by_entry(weights, values):
     return weights * values
@@ -306,7 +308,8 @@ def softmax_again(weights, values):
 @misconception(
     "context_vectors",
     confuses="sum and mean: the mixture is divided by the number of values",
-    hint="The weights already say how much. Must anything be divided after that?",
+    hint="The weights already say how much of each value to take. Must anything be divided after "
+    "that?",
 )
 def divided_by_the_number_of_values(weights, values):
     return weights @ values / values.shape[-2]
@@ -344,7 +347,7 @@ def later_values_hidden(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="one batch with all batches: every item mixes the first item's values",
+    confuses="one item with the whole batch: every item uses the first item's values",
     hint="Which values does the second item of the batch use in your code?",
 )
 def values_of_the_first_item(weights, values):
@@ -355,7 +358,7 @@ def values_of_the_first_item(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="one batch with all batches: every item uses the first item's weights",
+    confuses="one item with the whole batch: every item uses the first item's weights",
     hint="Which weights does the second item of the batch use in your code?",
 )
 def weights_of_the_first_item(weights, values):
@@ -366,7 +369,7 @@ def weights_of_the_first_item(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="one head with all heads: every head of an item mixes its first head's values",
+    confuses="one head with all heads: every head of an item uses its first head's values",
     hint="Set all values of one head to zero. Which contexts become zero?",
 )
 def values_of_the_first_head(weights, values):
@@ -377,7 +380,7 @@ def values_of_the_first_head(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="one batch with all batches: the items are added up",
+    confuses="one item with the whole batch: the items are added up",
     hint="How many batch items go in, and how many come out?",
 )
 def batch_added_up(weights, values):
@@ -387,7 +390,8 @@ def batch_added_up(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="batches with inputs of any number of dimensions: only three dimensions work",
+    confuses="batches with inputs of any number of dimensions: only inputs with three dimensions "
+    "work",
     hint="Try a plain matrix, and then a batch with heads.",
 )
 def needs_a_batch(weights, values):
@@ -396,7 +400,7 @@ def needs_a_batch(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="a matrix and a batch of matrices: only two dimensions work",
+    confuses="a matrix and a batch of matrices: only inputs with two dimensions work",
     hint="Try a batch of two sentences.",
 )
 def needs_a_matrix(weights, values):
@@ -448,9 +452,9 @@ def float32_contexts(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the dtype of a result with the precision that it was computed in: a part of the "
-    "computation runs in float32, so digits are lost",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of a result with the precision of its computation: part of the computation "
+    "runs in float32, so digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def all_mixed_in_float32(weights, values):
     return (weights.float() @ values.float()).to(values.dtype)
@@ -500,7 +504,7 @@ def softmax_left_out(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="weights with context vectors: softmax is taken of the context, not of the scores",
+    confuses="weights with context vectors: softmax is applied to the context, not to the scores",
     hint="Which numbers in your code sum to one? They should be the weights of the tokens.",
 )
 def softmax_of_the_context(inputs):
@@ -521,7 +525,7 @@ def exponentials_of_the_shares(inputs):
 @misconception(
     "simplified_self_attention",
     confuses="softmax with plain shares: each row is divided by its sum",
-    hint="Which of the ways to normalize is meant: the one with exponentials or the one without?",
+    hint="Which way to normalize does the question ask for: with exponentials, or without?",
 )
 def shares_instead_of_softmax(inputs):
     scores = inputs @ inputs.transpose(-2, -1)
@@ -530,7 +534,7 @@ def shares_instead_of_softmax(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="each pair on its own with a row: every score is squeezed between 0 and 1",
+    confuses="each score on its own with a row: a sigmoid is applied to each score separately",
     hint="What do the rows of your mixing matrix sum to?",
 )
 def sigmoid_instead_of_softmax(inputs):
@@ -539,7 +543,7 @@ def sigmoid_instead_of_softmax(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="rows and columns: for every token that is looked at, the weights sum to one",
+    confuses="rows and columns: the weights of each key sum to one, not those of each query",
     hint="Which must sum to one: the weights of one query, or those that one key gets?",
 )
 def columns_of_weights_sum_to_one(inputs):
@@ -548,8 +552,8 @@ def columns_of_weights_sum_to_one(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the first dimension with the last one: softmax runs along dimension 0, so that the "
-    "queries of a single sentence compete, and the sentences of a batch",
+    confuses="the first dimension with the last one: softmax runs along dimension 0, which holds "
+    "the queries of a single sentence, or the sentences of a batch",
     hint="Which dimension of the scores holds the keys, with a batch and without one?",
 )
 def softmax_over_dimension_zero(inputs):
@@ -558,7 +562,7 @@ def softmax_over_dimension_zero(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the second and the last dimension, which are the same in a matrix only: softmax runs "
+    confuses="the second and the last dimension, which are the same only in a matrix: softmax runs "
     "along dimension 1, which is the last one only in a matrix",
     hint="Which dimension of the scores holds the keys when there is a batch?",
 )
@@ -579,7 +583,7 @@ def softmax_over_all_pairs(inputs):
 @misconception(
     "simplified_self_attention",
     confuses="one application with two: the weights go through a softmax again",
-    hint="How often is the softmax applied on the way from inputs to result?",
+    hint="How many times is softmax applied between the inputs and the result?",
 )
 def softmax_applied_twice(inputs):
     return _attention(torch.softmax(inputs @ inputs.transpose(-2, -1), dim=-1), inputs)
@@ -587,7 +591,7 @@ def softmax_applied_twice(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the simplified with the full form: scores are divided by the root of d",
+    confuses="simplified with scaled attention: scores are divided by the root of d",
     hint="Scaling is a separate step and comes later. Is it part of this one?",
 )
 def scaled_by_the_root_of_d(inputs):
@@ -615,7 +619,7 @@ def cosine_scores(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the simplified with the causal form: later tokens are hidden",
+    confuses="simplified with causal attention: later tokens are hidden",
     hint="May a token attend to a token that comes after it? Nothing here forbids it.",
 )
 def later_tokens_hidden(inputs):
@@ -638,7 +642,7 @@ def own_token_hidden(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="which factor is turned: entries are scored with entries, not tokens with tokens",
+    confuses="tokens with entries: entries are scored with entries, not tokens with tokens",
     hint="What is the shape of your scores: (T, T) or (d, d)?",
 )
 def entries_scored_with_entries(inputs):
@@ -647,7 +651,7 @@ def entries_scored_with_entries(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="weights with context: the function returns before the values are mixed",
+    confuses="weights with context: the weights are returned before the values are mixed",
     hint="What is the shape of your result: (T, T) or (T, d)?",
 )
 def weights_returned(inputs):
@@ -656,7 +660,7 @@ def weights_returned(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="attention with what surrounds it later: the inputs are added to the result",
+    confuses="attention with the block around it: the inputs are added to the result",
     hint="Compute the result for a single token by hand.",
 )
 def inputs_added(inputs):
@@ -704,8 +708,8 @@ def dimensions_reversed(inputs):
 @misconception(
     "simplified_self_attention",
     confuses="counting dimensions from the front with counting from the end: dimensions 1 and 2 "
-    "are swapped, which needs a batch",
-    hint="Does your code run without a batch dimension, and with two leading dimensions?",
+    "are swapped, which works only for a batch",
+    hint="Does your code run without a batch dimension? Does it run with two leading dimensions?",
 )
 def dimensions_one_and_two_swapped(inputs):
     return _attention(inputs @ inputs.transpose(1, 2), inputs)
@@ -744,7 +748,8 @@ def attention_squeezed(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the weights with constants: gradients reach only the values",
+    confuses="the weights with constants: gradients flow only through the values, not through the "
+    "weights",
     hint="Along which three paths do the inputs reach the result?",
 )
 def gradient_of_values_only(inputs):
@@ -774,9 +779,9 @@ def result_of_float32(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the dtype of a result with the precision that it was computed in: a part of the "
-    "computation runs in float32, so digits are lost",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of a result with the precision of its computation: part of the computation "
+    "runs in float32, so digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def weights_by_way_of_float32(inputs):
     scores = (inputs @ inputs.transpose(-2, -1)).float()
@@ -785,7 +790,7 @@ def weights_by_way_of_float32(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="a new tensor and the caller's: the results are written over the inputs",
+    confuses="a new tensor and the caller's: the results overwrite the inputs",
     hint="Print the inputs before and after the call.",
 )
 def written_over_the_inputs(inputs):

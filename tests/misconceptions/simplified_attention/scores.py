@@ -7,9 +7,8 @@ from autograder.suite import misconception
 
 @misconception(
     "query_scores",
-    confuses="the query of the example with the argument: the second input is always taken",
-    hint="Which name does the function give you for the query? Score a vector that is not an "
-    "input.",
+    confuses="the query of the example with the argument: the second input is always the query",
+    hint="Which argument is the query? Try a query that is not one of the inputs.",
 )
 def second_input_as_query(inputs, query):
     return inputs @ inputs[min(1, len(inputs) - 1)]
@@ -18,8 +17,7 @@ def second_input_as_query(inputs, query):
 @misconception(
     "query_scores",
     confuses="the first input with the argument: the first input is always the query",
-    hint="Which name does the function give you for the query? Score a vector that is not an "
-    "input.",
+    hint="Which argument is the query? Try a query that is not one of the inputs.",
 )
 def first_input_as_query(inputs, query):
     return inputs @ inputs[0]
@@ -135,8 +133,8 @@ def first_token_without_score(inputs, query):
 @misconception(
     "query_scores",
     confuses="the score of one row with a running total: each score includes the scores before it",
-    hint="Should a score depend on earlier tokens? If you sum in a loop, where does the sum start "
-    "at zero?",
+    hint="Should a score depend on earlier tokens? If you sum in a loop, where is the sum set to "
+    "zero?",
 )
 def total_never_reset(inputs, query):
     return torch.cumsum(inputs @ query, dim=0)
@@ -144,7 +142,7 @@ def total_never_reset(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the sizes of the example with all sizes: there are always six tokens",
+    confuses="the sizes of the example with all sizes: the code always expects six tokens",
     hint="Where does your code say how many tokens there are?",
 )
 def six_tokens_always(inputs, query):
@@ -165,8 +163,8 @@ def column_of_scores(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="dimensions of size one with dimensions that are not needed: with one token the "
-    "result has no dimension left",
+    confuses="dimensions of size one with dimensions that are not needed: with one token, the "
+    "result has no dimensions left",
     hint="What is the shape of your result when there is only one token?",
 )
 def squeezed(inputs, query):
@@ -185,7 +183,7 @@ def gradient_cut_by_item(inputs, query):
 @misconception(
     "query_scores",
     confuses="the inputs with constants: no gradient flows to the inputs",
-    hint="Which of the two arguments could be learned? Could it be both?",
+    hint="Which of the two arguments may need a gradient: only one, or both?",
 )
 def inputs_detached(inputs, query):
     return inputs.detach() @ query
@@ -205,9 +203,9 @@ def float32_buffer(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the dtype of a result with the precision that it was computed in: a part of the "
-    "computation runs in float32, so digits are lost",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of a result with the precision of its computation: part of the computation "
+    "runs in float32, so digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def computed_in_float32(inputs, query):
     return (inputs.float() @ query.float()).to(inputs.dtype)
@@ -225,7 +223,7 @@ def inputs_overwritten(inputs, query):
 
 @misconception(
     "attention_scores",
-    confuses="rows and columns: keys score queries, not the other way around",
+    confuses="rows and columns: the rows of the result belong to keys instead of queries",
     hint="Which of the two sets does row t of the result belong to?",
 )
 def transposed(queries, keys):
@@ -234,9 +232,10 @@ def transposed(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="queries with keys: neither matrix is transposed, and the code runs only where the "
-    "sizes happen to fit",
-    hint="Write the shapes of both factors down. Which two sizes must be equal, and are they d?",
+    confuses="queries with keys: neither matrix is transposed, and the code runs only if the sizes "
+    "happen to fit",
+    hint="Write down the shapes of both factors. Which two sizes must be equal, and are both of "
+    "them d?",
 )
 def no_transpose(queries, keys):
     return queries @ keys
@@ -254,7 +253,8 @@ def products_summed_over_the_keys(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the whole table with its diagonal: each query meets only the key of its own position",
+    confuses="the whole table with its diagonal: each query is scored only with the key at its own "
+    "position",
     hint="How many pairs of a query and a key are there?",
 )
 def only_the_diagonal(queries, keys):
@@ -263,7 +263,8 @@ def only_the_diagonal(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="self-scores with all scores: half of the table is computed, and mirrored",
+    confuses="self-scores with all scores: half of the table is computed, and the rest is its "
+    "mirror image",
     hint="Take two different sets. Is query 0 with key 1 the same as query 1 with key 0?",
 )
 def mirrored(queries, keys):
@@ -353,7 +354,7 @@ def negative_distances(queries, keys):
 @misconception(
     "attention_scores",
     confuses="counting dimensions from the front with counting from the end: dimensions 0 and 1 "
-    "are swapped, which is right in 2-D",
+    "are swapped, which is right only for a matrix",
     hint="In a batch, which dimensions are tokens and entries? Count them from the end.",
 )
 def first_two_dimensions_swapped(queries, keys):
@@ -363,8 +364,8 @@ def first_two_dimensions_swapped(queries, keys):
 @misconception(
     "attention_scores",
     confuses="counting dimensions from the front with counting from the end: dimensions 1 and 2 "
-    "are swapped, which needs a batch",
-    hint="Does your code run without a batch dimension, and with a head dimension too?",
+    "are swapped, which works only for a batch",
+    hint="Does your code run without a batch dimension? Does it run with a head dimension?",
 )
 def middle_dimensions_swapped(queries, keys):
     return queries @ keys.transpose(1, 2)
@@ -373,7 +374,7 @@ def middle_dimensions_swapped(queries, keys):
 @misconception(
     "attention_scores",
     confuses="counting dimensions from the front with counting from the end: dimensions 2 and 3 "
-    "are swapped, which needs heads",
+    "are swapped, which works only with four dimensions",
     hint="Does your code run for a plain matrix of queries?",
 )
 def last_of_four_dimensions_swapped(queries, keys):
@@ -392,7 +393,7 @@ def all_dimensions_reversed(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="one batch with all batches: every item is scored with the first item's keys",
+    confuses="one item with the whole batch: every item is scored with the first item's keys",
     hint="Which keys does the second item of the batch use in your code?",
 )
 def keys_of_the_first_item(queries, keys):
@@ -403,7 +404,7 @@ def keys_of_the_first_item(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="one batch with all batches: only the first item is returned",
+    confuses="one item with the whole batch: only the first item is returned",
     hint="How many batch items go in, and how many come out?",
 )
 def first_item_only(queries, keys):
@@ -435,7 +436,8 @@ def scores_of_the_first_head(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="batches with inputs of any number of dimensions: only three dimensions work",
+    confuses="batches with inputs of any number of dimensions: only inputs with three dimensions "
+    "work",
     hint="Try a plain matrix, and then a batch with heads.",
 )
 def batches_only(queries, keys):
@@ -444,7 +446,7 @@ def batches_only(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="a matrix and a batch of matrices: only two dimensions work",
+    confuses="a matrix and a batch of matrices: only inputs with two dimensions work",
     hint="Try a batch of two sentences.",
 )
 def loops_for_one_sequence(queries, keys):
@@ -457,7 +459,8 @@ def loops_for_one_sequence(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="swapping dimensions with giving numbers a new shape: rows of keys are torn apart",
+    confuses="swapping dimensions with reshaping: the keys are reshaped where they should be "
+    "transposed",
     hint="Take keys of shape (2, 3), and print the matrix that you multiply the queries by. Is "
     "each key still in one piece?",
 )
@@ -529,9 +532,9 @@ def float32_table(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the dtype of a result with the precision that it was computed in: a part of the "
-    "computation runs in float32, so digits are lost",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of a result with the precision of its computation: part of the computation "
+    "runs in float32, so digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def table_computed_in_float32(queries, keys):
     return (queries.float() @ keys.float().transpose(-2, -1)).to(queries.dtype)
@@ -539,7 +542,7 @@ def table_computed_in_float32(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="a new tensor and the caller's: the dimensions of the keys are swapped for good",
+    confuses="a new tensor and the caller's: the caller's keys are transposed in place",
     hint="Print the keys before and after the call.",
 )
 def keys_turned_in_place(queries, keys):

@@ -28,7 +28,7 @@ def columns_sum_to_one(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the second and the last dimension, which are the same in a matrix only: the sums run "
+    confuses="the second and the last dimension, which are the same only in a matrix: the sums run "
     "along dimension 1, which is the last one only in a matrix",
     hint="In a batch of matrices, which dimension of the scores holds the keys?",
 )
@@ -68,7 +68,7 @@ def unit_length(scores):
 @misconception(
     "normalize_by_sum",
     confuses="the sum with the number of entries: each row is divided by the number of its entries",
-    hint="Do your rows sum to one? Does what you divide by depend on how large the scores are?",
+    hint="Do your rows sum to one? Does your divisor change when a score changes?",
 )
 def divided_by_the_count(scores):
     return scores / scores.shape[-1]
@@ -86,8 +86,8 @@ def largest_taken_off_first(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="two meanings of normalizing: the mean is subtracted from each row, and the rest is "
-    "divided by the standard deviation",
+    confuses="two meanings of normalizing: the mean is subtracted from each row, and the "
+    "difference is divided by the standard deviation",
     hint="Add up a row of your result. What should the sum be?",
 )
 def standardized(scores):
@@ -134,8 +134,8 @@ def negatives_cut_off(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="shares of a sum with a place between the smallest and the largest score: each row is "
-    "rescaled to run from 0 to 1",
+    confuses="shares of a sum with a position between the smallest and the largest score: each row "
+    "is rescaled to run from 0 to 1",
     hint="Is the smallest entry of a row always 0 in your result? Should it be?",
 )
 def between_smallest_and_largest(scores):
@@ -146,7 +146,7 @@ def between_smallest_and_largest(scores):
 @misconception(
     "normalize_by_sum",
     confuses="protection against zero with the formula: a noticeable amount is added to the sum",
-    hint="Do your rows sum to one exactly? What else is in the denominator?",
+    hint="Do your rows sum to exactly one? What else is in the denominator?",
 )
 def sum_made_larger(scores):
     return scores / (scores.sum(dim=-1, keepdim=True) + 1e-2)
@@ -191,9 +191,9 @@ def shares_in_float32(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the dtype of a result with the precision that it was computed in: a part of the "
-    "computation runs in float32, so digits are lost",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of a result with the precision of its computation: part of the computation "
+    "runs in float32, so digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def shares_by_way_of_float32(scores):
     return (scores.float() / scores.float().sum(dim=-1, keepdim=True)).to(scores.dtype)
@@ -222,7 +222,7 @@ def over_the_first_dimension(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the second and the last dimension, which are the same in a matrix only: the sums run "
+    confuses="the second and the last dimension, which are the same only in a matrix: the sums run "
     "along dimension 1, which is the last one only in a matrix",
     hint="In a batch of matrices, which dimension of the scores holds the keys?",
 )
@@ -233,8 +233,8 @@ def over_the_second_dimension(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the dimension before the last with the last: the sums run along the dimension before "
-    "the last",
+    confuses="the second-to-last dimension with the last: the sums run along the second-to-last "
+    "dimension",
     hint="Which of the last two dimensions holds the keys: the rows or the columns?",
 )
 def over_the_queries(scores):
@@ -274,7 +274,8 @@ def exponential_of_the_sum(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="which part is an exponential: only the numerator is an exponential",
+    confuses="scores with exponentials: the numerator is an exponential, but the denominator is a "
+    "sum of plain scores",
     hint="Do your rows sum to one? Look at what you divide by.",
 )
 def denominator_of_plain_scores(scores):
@@ -293,7 +294,8 @@ def exponentials_last(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="which part is an exponential: only the denominator is an exponential",
+    confuses="scores with exponentials: the denominator is a sum of exponentials, but the "
+    "numerator is a plain score",
     hint="Do your rows sum to one? Look at what you divide.",
 )
 def numerator_of_plain_scores(scores):
@@ -323,7 +325,7 @@ def largest_exponential_is_one(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the base: the code takes powers of 2, the formula takes powers of e",
+    confuses="base 2 with base e: powers of 2 are taken instead of powers of e",
     hint="Which number is raised to the power of the score in the formula?",
 )
 def powers_of_two(scores):
@@ -332,7 +334,7 @@ def powers_of_two(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the sign of the exponent: low scores get the large weights",
+    confuses="an exponent with its negative: low scores get the large weights",
     hint="Which score should get the largest weight, and which gets it in your result?",
 )
 def low_scores_win(scores):
@@ -343,7 +345,7 @@ def low_scores_win(scores):
 @misconception(
     "naive_softmax",
     confuses="one application with two: the weights go through a softmax again",
-    hint="Compute (0, 1) by hand. Is your result flatter?",
+    hint="Compute the weights for the scores 0 and 1 by hand. Is your result flatter?",
 )
 def applied_twice(scores):
     return torch.softmax(torch.softmax(scores, dim=-1), dim=-1)
@@ -360,7 +362,7 @@ def logarithms_returned(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="each score on its own with a row: every entry is squeezed between 0 and 1",
+    confuses="each score on its own with a row: a sigmoid is applied to each score separately",
     hint="Raise one score. Which weights change in your result, and which should?",
 )
 def sigmoid_of_each(scores):
@@ -380,7 +382,7 @@ def one_added_to_the_sum(scores):
 @misconception(
     "naive_softmax",
     confuses="this step with a later one: the scores are already divided by a root",
-    hint="Compute (0, 1) by hand. Is your result flatter?",
+    hint="Compute the weights for the scores 0 and 1 by hand. Is your result flatter?",
 )
 def scaled_by_a_root(scores):
     exponentials = torch.exp(scores / math.sqrt(scores.shape[-1]))
@@ -389,7 +391,7 @@ def scaled_by_a_root(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="a new tensor and the caller's: the scores of the caller are replaced by their "
+    confuses="a new tensor and the caller's: the caller's scores are replaced with their "
     "exponentials",
     hint="Print the scores before and after the call.",
 )
@@ -431,9 +433,9 @@ def exponentials_in_float32(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the dtype of a result with the precision that it was computed in: a part of the "
-    "computation runs in float32, so digits are lost",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of a result with the precision of its computation: part of the computation "
+    "runs in float32, so digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def exponentials_by_way_of_float32(scores):
     exponentials = torch.exp(scores.to(torch.float32))
@@ -443,7 +445,7 @@ def exponentials_by_way_of_float32(scores):
 @misconception(
     "naive_softmax",
     confuses="a rounded e with e itself: a rounded e is raised to the power of the scores",
-    hint="How many digits of e does your code know? There is a function for its powers.",
+    hint="How many digits of e does your code use? There is a function for powers of e.",
 )
 def rounded_e(scores):
     return 2.718**scores / (2.718**scores).sum(dim=-1, keepdim=True)
@@ -456,8 +458,8 @@ def _stable(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="scores that are small enough with all scores: exponentials are taken of the scores "
-    "without a shift",
+    confuses="scores that are small enough with all scores: exponentials are taken without a "
+    "shift, so large scores overflow",
     hint="What does `torch.exp(torch.tensor(1000.0))` print?",
 )
 def overflows(scores, dim=-1):
@@ -486,7 +488,7 @@ def dim_ignored(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the default: without `dim`, the first dimension is used",
+    confuses="the first dimension with the last: without `dim`, the first dimension is used",
     hint="Call it on a matrix without `dim`. What sums to one?",
 )
 def first_dimension_by_default(scores, dim=0):
@@ -495,8 +497,8 @@ def first_dimension_by_default(scores, dim=0):
 
 @misconception(
     "softmax",
-    confuses="the default: without `dim`, the second dimension is used, which is the last one only "
-    "in a matrix",
+    confuses="the second dimension with the last: without `dim`, the second dimension is used, "
+    "which is the last one only in a matrix",
     hint="Call it without `dim` on one row, and on a batch of matrices.",
 )
 def second_dimension_by_default(scores, dim=1):
@@ -516,8 +518,8 @@ def whole_tensor_sums_to_one(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="a dimension that is kept with one that is lost: the maximum or the sum of a row "
-    "meets other rows",
+    confuses="a dimension that is kept with one that is lost: rows are combined with the maxima or "
+    "the sums of other rows",
     hint="Write down the shapes of scores, maximum and sum. How does torch line them up?",
 )
 def dimensions_lost(scores, dim=-1):
@@ -551,8 +553,8 @@ def dimension_of_sums_put_back_at_the_end(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="maximum and sum: the sum is always that of the last dimension",
-    hint="Follow `dim` through your code. Is it used in every place?",
+    confuses="the given dimension with the last one: the sum always runs along the last dimension",
+    hint="Follow `dim` through your code. Does every step use it?",
 )
 def sum_over_the_last_dimension(scores, dim=-1):
     exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
@@ -561,7 +563,8 @@ def sum_over_the_last_dimension(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="one maximum for all with one per row: rows far below the largest score vanish",
+    confuses="one maximum for all with one per row: one maximum is subtracted from all rows, so "
+    "rows far below it vanish",
     hint="Put a row near 1000 and a row near -1000 in one matrix. What happens to the second?",
 )
 def one_maximum_for_all(scores, dim=-1):
@@ -571,8 +574,8 @@ def one_maximum_for_all(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the maximum of the last dimension with that along `dim`: the maximum is that of the "
-    "last dimension, not that along `dim`",
+    confuses="the maximum of the last dimension with that along `dim`: the maximum is taken along "
+    "the last dimension, not along `dim`",
     hint="Put a row of small scores and a row of very large ones into one matrix, and use `dim=0`.",
 )
 def maximum_of_the_last_dimension(scores, dim=-1):
@@ -583,7 +586,7 @@ def maximum_of_the_last_dimension(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="maximum and mean: after the mean is subtracted, a score can still be too large",
-    hint="Take the scores 1000, 0 and -1000. What is left of them in your exponent?",
+    hint="Take the scores 1000, 0 and -1000. Which exponents does your code compute from them?",
 )
 def mean_taken_off(scores, dim=-1):
     exponentials = torch.exp(scores - scores.mean(dim=dim, keepdim=True))
@@ -593,7 +596,7 @@ def mean_taken_off(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="maximum and minimum: subtracting the minimum makes the scores even larger",
-    hint="Take the scores 1000, 0 and -1000. What is left of them in your exponent?",
+    hint="Take the scores 1000, 0 and -1000. Which exponents does your code compute from them?",
 )
 def minimum_taken_off(scores, dim=-1):
     exponentials = torch.exp(scores - scores.amin(dim=dim, keepdim=True))
@@ -602,8 +605,9 @@ def minimum_taken_off(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the largest score with the largest size: a row of negative scores vanishes",
-    hint="Take the scores -1000 and -1001. What is left of them in your exponent?",
+    confuses="the largest score with the largest absolute value: the largest absolute value is "
+    "subtracted, so a row of negative scores vanishes",
+    hint="Take the scores -1000 and -1001. Which exponents does your code compute from them?",
 )
 def largest_size_taken_off(scores, dim=-1):
     exponentials = torch.exp(scores - scores.abs().amax(dim=dim, keepdim=True))
@@ -614,7 +618,7 @@ def largest_size_taken_off(scores, dim=-1):
     "softmax",
     confuses="subtracting with dividing: the scores are divided by their maximum, so their "
     "differences change",
-    hint="Which change of all scores leaves the weights as they are: a shift, or a scale?",
+    hint="Which change to all scores leaves the weights as they are: a shift, or a scale?",
 )
 def divided_by_the_maximum(scores, dim=-1):
     exponentials = torch.exp(scores / scores.amax(dim=dim, keepdim=True))
@@ -624,7 +628,7 @@ def divided_by_the_maximum(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="shifting with cutting: scores above a bound all become equal",
-    hint="Take the scores 1000 and 999. Are they still different in your exponent?",
+    hint="Take the scores 1000 and 999. Do they still have different exponents in your code?",
 )
 def cut_at_a_bound(scores, dim=-1):
     exponentials = torch.exp(scores.clamp(-80, 80))
@@ -644,7 +648,7 @@ def not_a_number_becomes_zero(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="one application with two: the weights go through a softmax again",
-    hint="Compute the scores 0 and 1 by hand. Is your result flatter?",
+    hint="Compute the weights for the scores 0 and 1 by hand. Is your result flatter?",
 )
 def softmax_twice(scores, dim=-1):
     return _stable(_stable(scores, dim), dim)
@@ -673,7 +677,7 @@ def logarithm_of_softmax(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="minus infinity with a low score: minus infinity becomes zero before the exponential",
-    hint="Which weight must an entry of -inf get? Which does a score of 0 get?",
+    hint="What weight must a score of -inf get? What weight does a score of 0 get?",
 )
 def minus_infinity_becomes_zero(scores, dim=-1):
     return _stable(scores.masked_fill(torch.isinf(scores), 0.0), dim)
@@ -681,9 +685,8 @@ def minus_infinity_becomes_zero(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="minus infinity with a number to calculate with: a row with minus infinity becomes "
-    "nan",
-    hint="Give it a row with -inf and print every step. Where does nan come up first?",
+    confuses="minus infinity with an ordinary number: a row with minus infinity becomes nan",
+    hint="Give it a row with -inf and print every step. Where does nan first appear?",
 )
 def minus_infinity_times_zero(scores, dim=-1):
     keep = torch.isfinite(scores)
@@ -695,7 +698,7 @@ def minus_infinity_times_zero(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="a low floor with minus infinity: scores below the floor all become equal",
-    hint="Take the scores -900 and -901. Are they still different in your exponent?",
+    hint="Take the scores -900 and -901. Do they still have different exponents in your code?",
 )
 def floor_of_minus_one_hundred(scores, dim=-1):
     return _stable(scores.clamp(min=-100.0), dim)
@@ -752,9 +755,9 @@ def result_in_float32(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the dtype of a result with the precision that it was computed in: a part of the "
-    "computation runs in float32, so digits are lost",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of a result with the precision of its computation: part of the computation "
+    "runs in float32, so digits are lost",
+    hint="Which step of your code loses digits of a float64 input?",
 )
 def by_way_of_float32(scores, dim=-1):
     return _stable(scores.float(), dim).to(scores.dtype)
@@ -781,8 +784,8 @@ def sizes_of_one_dropped(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="a dimension moved to the end with one that came back: the dimensions of the result "
-    "are in a different order",
+    confuses="a dimension moved to the end with one that was moved back: a dimension is moved to "
+    "the end and not moved back",
     hint="What is the shape of your result for `dim=0` and a matrix that is not square?",
 )
 def dimension_not_moved_back(scores, dim=-1):
@@ -810,9 +813,9 @@ def scores_cut_off_at_thirty(scores):
 
 @misconception(
     "softmax",
-    confuses="an incoming gradient with one whose rows are in memory order: the backward pass "
-    "expects a gradient whose rows are in memory order",
-    hint="A gradient may be transposed like any tensor. Which of `view` and `reshape` takes it?",
+    confuses="any incoming gradient with a contiguous one: the backward pass works only for a "
+    "contiguous gradient",
+    hint="A gradient may be transposed like any tensor. Which one works then: `view` or `reshape`?",
 )
 def own_backward_of_rows(scores, dim=-1):
     return _RowsInOrder.apply(scores, dim)

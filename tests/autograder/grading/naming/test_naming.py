@@ -844,7 +844,7 @@ def test_two_tests_failing_in_equal_words_do_not_show_chance(course: Course) -> 
 def test_a_pair_is_named_by_what_its_code_does(course: Course) -> None:
     found = _named(course, "simplified_attention/softmax", "softmax", _softmax_along_the_last)
     assert "largest" not in (found.misconception or "")
-    assert "exponentials are taken of the scores without a shift" in (found.hint or "")
+    assert "exponentials are taken without a shift" in (found.hint or "")
     assert "a sum runs along the wrong dimension" in (found.hint or "")
 
 
@@ -925,7 +925,7 @@ def test_a_broken_rule_is_not_a_second_mistake(course: Course) -> None:
         return (torch.softmax(scores.masked_fill(future, -torch.inf), -1) @ values).transpose(0, 1)
 
     found = _named(course, "multi_head_attention/heads", "causal_head_attention", heads_first)
-    assert "torch's own function" not in (found.hint or "")
+    assert "torch's own attention function" not in (found.hint or "")
 
 
 def test_a_list_is_named_by_what_it_is(course: Course) -> None:
