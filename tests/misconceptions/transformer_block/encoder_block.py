@@ -28,8 +28,9 @@ def no_residual(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the order: the sublayer's output is normalized first, then added",
-    hint="The name of the step states the order of its two halves.",
+    confuses="adding first with normalizing first: the sublayer's output is normalized first, then "
+    "added",
+    hint="In which order does the name of the step list its two halves?",
 )
 def norm_before_add(x, sublayer_output, weight, bias, eps=1e-5):
     return x + _norm(sublayer_output, weight, bias, eps)
@@ -48,8 +49,8 @@ def input_added_twice(x, sublayer_output, weight, bias, eps=1e-5):
     "add_and_norm",
     confuses="the sum with the mean of the two: the mean of x and the sublayer output is used "
     "instead of their sum",
-    hint="Try tokens that hardly vary. Does the norm give the same for half a sum as for the whole "
-    "one?",
+    hint="Try tokens whose entries hardly differ. Does the norm of half the sum equal that of the "
+    "whole sum?",
 )
 def mean_of_the_two(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm((x + sublayer_output) / 2, weight, bias, eps)
@@ -114,7 +115,7 @@ def eps_beside_the_root(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="eps in the formula with a detail that may be left out: eps is left out",
+    confuses="eps with an optional detail: eps is left out",
     hint="What happens to a token whose entries are all equal?",
 )
 def no_eps(x, sublayer_output, weight, bias, eps=1e-5):
@@ -123,7 +124,8 @@ def no_eps(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the usual eps with the one that is given: eps is always the same, whatever is given",
+    confuses="the usual eps with the one that is given: eps is always the same, whatever the "
+    "caller passes",
     hint="Change eps. Does your result change?",
 )
 def eps_always_the_same(x, sublayer_output, weight, bias, eps=1e-5):
@@ -132,7 +134,7 @@ def eps_always_the_same(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the eps of another library with the one of the question: the default of eps is not "
+    confuses="the eps of another library with the one in the question: the default of eps is not "
     "the one in the question",
     hint="Compare the default of your last argument with the signature.",
 )
@@ -163,7 +165,8 @@ def mean_not_subtracted(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="centering with normalizing: nothing is divided",
+    confuses="centering with normalizing: the sum is only centered, not divided by its standard "
+    "deviation",
     hint="What is the variance of a token of your result if weight is 1 and bias is 0?",
 )
 def only_centred(x, sublayer_output, weight, bias, eps=1e-5):
@@ -251,7 +254,8 @@ def normalised_over_dimension_two(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the norm at its start (weight 1, bias 0) with the norm: weight and bias are not used",
+    confuses="the initial norm (weight 1, bias 0) with the trained one: weight and bias are not "
+    "used",
     hint="Double the weight. Does your result change?",
 )
 def weight_and_bias_not_used(x, sublayer_output, weight, bias, eps=1e-5):
@@ -381,8 +385,8 @@ class _Parts(nn.Module):
 
 @misconception(
     "EncoderBlock",
-    confuses="pre-norm, of later models, with post-norm: each norm comes before a sublayer instead "
-    "of after an addition",
+    confuses="pre-norm with post-norm: each norm comes before a sublayer instead of after an "
+    "addition",
     hint="Is a norm applied before a sublayer, or after its output was added?",
 )
 class pre_norm(_Parts):
@@ -393,8 +397,8 @@ class pre_norm(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the block's input with the second step's input in the second residual: the second "
-    "residual starts at the block's input",
+    confuses="the block's input with the second step's input: the second residual starts at the "
+    "block's input",
     hint="What went into the feed-forward network? That is what its output is added to.",
 )
 class second_residual_from_the_input(_Parts):
@@ -404,8 +408,8 @@ class second_residual_from_the_input(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the block's input with the result of the first step as input of the network: the "
-    "feed-forward network sees the block's input",
+    confuses="the block's input with the result of the first step: the feed-forward network sees "
+    "the block's input",
     hint="Which tensor should the feed-forward network see?",
 )
 class network_sees_the_input(_Parts):
@@ -630,7 +634,7 @@ class batch_norm(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the eps of other libraries with the one of the question: the norms have a different "
+    confuses="the eps of other libraries with the one in the question: the norms have a different "
     "eps than the question asks for",
     hint="Which eps do your norms have? Try tokens whose entries hardly differ.",
 )
@@ -660,8 +664,8 @@ class _UnbiasedNorm(nn.LayerNorm):
 
 @misconception(
     "EncoderBlock",
-    confuses="the unbiased variance (divided by D - 1) with the biased one in hand-written norms: "
-    "the variance is divided by D - 1 instead of D",
+    confuses="the unbiased variance (divided by D - 1) with the biased one: the variance is "
+    "divided by D - 1 instead of D",
     hint="Do you divide by D or by D - 1? By default, torch's var divides by D - 1.",
 )
 class own_norms_with_unbiased_variance(_Parts):
@@ -699,7 +703,7 @@ class dropout_on_the_sublayers(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="layers that the module knows with layers that it does not find: the module does not "
+    confuses="registered layers with layers that the module does not find: the module does not "
     "find its layers",
     hint="Look at named_parameters(). Under which names are your weights?",
 )
@@ -721,7 +725,7 @@ class submodules_in_a_list(nn.Module):
 @misconception(
     "EncoderBlock",
     confuses="two norms with three: a third norm is built and never used",
-    hint="Count the trainable parameters. Which belong to none of the four submodules?",
+    hint="Count the trainable parameters. Which of them belong to none of the four submodules?",
 )
 class a_norm_too_many(_Parts):
     def __init__(self, d_model, num_heads, hidden_dim):
@@ -781,7 +785,7 @@ class float32_result(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the batch of one with a dimension that can be dropped: a batch of one loses its "
+    confuses="a batch of one with a dimension that can be dropped: a batch of one loses its "
     "dimension",
     hint="Call the block with a batch of one sequence, and look at the shape.",
 )
@@ -792,8 +796,8 @@ class squeezed_result(_Parts):
 
 @misconception(
     "add_and_norm",
-    confuses="the biased variance with a corrected one that is corrected back: a token of one "
-    "entry has no corrected variance",
+    confuses="the biased variance with a converted unbiased one: the unbiased variance is "
+    "converted to the biased one, but a token of one entry has no unbiased variance",
     hint="Give it tokens of one entry. What is `x.var(-1)` of a single number?",
 )
 def variance_corrected_back(x, sublayer_output, weight, bias, eps=1e-5):
@@ -805,8 +809,9 @@ def variance_corrected_back(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the eps that is given with one that is never small: an eps below 1e-6 has no effect",
-    hint="Give it eps=1e-12 and tokens that vary by a millionth. Which eps does your formula add?",
+    confuses="the given eps with one that is never small: an eps below 1e-6 has no effect",
+    hint="Give it eps=1e-12 and tokens whose entries differ by a millionth. Which eps does your "
+    "formula add?",
 )
 def eps_never_below_a_millionth(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, weight, bias, max(eps, 1e-6))
@@ -828,7 +833,7 @@ class network_sees_the_attention(_Parts):
     "EncoderBlock",
     confuses="post-norm with post-norm and pre-norm together: norm1 normalizes the input before "
     "it is added, and then the sum as well",
-    hint="How often is norm1 used in the docstring? What is added to the output of attention?",
+    hint="How many times is norm1 used in the docstring? What is added to the output of attention?",
 )
 class input_normalised_before_it_is_added(_Parts):
     def forward(self, x):
@@ -863,7 +868,7 @@ class first_norm_before_attention_as_well(_Parts):
 @misconception(
     "add_and_norm",
     confuses="the variance with the mean of the squares: the divisor is the root of the mean "
-    "square, although the mean is subtracted above",
+    "square, although the mean is subtracted in the numerator",
     hint="Take a token whose entries are all near 100. What is the variance of your result?",
 )
 def variance_around_zero(x, sublayer_output, weight, bias, eps=1e-5):
@@ -874,7 +879,8 @@ def variance_around_zero(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="an addition with a lower limit: eps is the smallest variance, and is not added",
+    confuses="an addition with a lower limit: eps is a lower limit for the variance and is not "
+    "added to it",
     hint="Pass a large eps such as 1. Does it change the result of a token with variance 2?",
 )
 def eps_as_the_smallest_variance(x, sublayer_output, weight, bias, eps=1e-5):
@@ -886,7 +892,7 @@ def eps_as_the_smallest_variance(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="eps with its square: the square of eps is added to the variance",
-    hint="Pass eps=0.1 and a constant token plus a small change. What is added to the variance?",
+    hint="Pass eps=0.1 and a token whose entries hardly differ. What is added to the variance?",
 )
 def eps_squared(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, weight, bias, eps**2)
@@ -894,7 +900,7 @@ def eps_squared(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="mean and variance with smallest and largest entry: every token is brought to the "
+    confuses="mean and variance with smallest and largest entry: every token is rescaled to the "
     "range from 0 to 1",
     hint="With weight 1 and bias 0, what is the mean of a token of your result?",
 )
@@ -906,8 +912,8 @@ def scaled_to_a_range(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "EncoderBlock",
-    confuses="the attention's output with the result of the first step in the second residual: the "
-    "second residual starts at the attention's output",
+    confuses="the attention's output with the result of the first step: the second residual starts "
+    "at the attention's output",
     hint="What went into the feed-forward network? That is what its output is added to.",
 )
 class second_residual_from_the_attention(_Parts):

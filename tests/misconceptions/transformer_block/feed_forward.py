@@ -27,7 +27,7 @@ class no_activation(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="GELU, of later models, with ReLU: GELU is used instead of ReLU",
+    confuses="GELU with ReLU: GELU is used instead of ReLU",
     hint="Which function does the question name, and what does it give for -0.5?",
 )
 class gelu(_TwoLayers):
@@ -37,7 +37,7 @@ class gelu(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="SiLU, of later models, with ReLU: SiLU is used instead of ReLU",
+    confuses="SiLU with ReLU: SiLU is used instead of ReLU",
     hint="Which function does the question name, and what does it give for -2?",
 )
 class silu(_TwoLayers):
@@ -57,7 +57,7 @@ class leaky_relu(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="tanh, of older networks, with ReLU: tanh is used instead of ReLU",
+    confuses="tanh with ReLU: tanh is used instead of ReLU",
     hint="Can a large positive number pass your function unchanged?",
 )
 class tanh(_TwoLayers):
@@ -77,7 +77,7 @@ class sigmoid(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="softmax with ReLU: softmax is applied to the hidden entries instead of ReLU",
+    confuses="softmax with ReLU: the activation is softmax instead of ReLU",
     hint="Should one hidden entry change because another one does?",
 )
 class softmax(_TwoLayers):
@@ -87,7 +87,7 @@ class softmax(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="ReLU with a version that stops at 6: the ReLU stops at 6",
+    confuses="ReLU with a version that stops at 6: hidden entries above 6 become 6",
     hint="Try inputs a hundred times as large. What is the largest hidden entry?",
 )
 class relu_that_stops_at_six(_TwoLayers):
@@ -97,7 +97,7 @@ class relu_that_stops_at_six(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the magnitude with ReLU: negative entries become positive",
+    confuses="the absolute value with ReLU: negative entries become positive",
     hint="What does ReLU give for -3?",
 )
 class magnitude(_TwoLayers):
@@ -118,7 +118,7 @@ class negative_entries_kept(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the place of ReLU: ReLU comes after the second layer",
+    confuses="the position of ReLU: ReLU comes after the second layer",
     hint="Can an entry of the right result be negative?",
 )
 class relu_on_the_result(_TwoLayers):
@@ -138,7 +138,7 @@ class relu_after_both_layers(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the place of ReLU: ReLU comes before the first layer",
+    confuses="the position of ReLU: ReLU comes before the first layer",
     hint="What happens to a token with negative entries before linear1 sees it?",
 )
 class relu_on_the_input(_TwoLayers):
@@ -221,7 +221,7 @@ class first_weight_used_twice(_TwoLayers):
 @misconception(
     "FeedForward",
     confuses="two layers with three: a third layer is built and never used",
-    hint="Count the trainable parameters. Which do not belong to linear1 or linear2?",
+    hint="Count the trainable parameters. Which of them do not belong to linear1 or linear2?",
 )
 class a_layer_too_many(_TwoLayers):
     def __init__(self, d_model, hidden_dim):
@@ -246,9 +246,9 @@ class three_dimensions_only(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="a list of tokens with the shape that came in: the leading dimensions are flattened "
+    confuses="a list of tokens with the shape of the input: the leading dimensions are flattened "
     "and not restored",
-    hint="Compare the shapes of input and result.",
+    hint="What are the shapes of the input and the result?",
 )
 class leading_dimensions_not_restored(_TwoLayers):
     def forward(self, x):
@@ -269,7 +269,8 @@ class centred_over_the_tokens(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="numbers with a result that carries gradients: no gradient reaches the first layer",
+    confuses="plain numbers with numbers that carry a gradient: no gradient reaches the first "
+    "layer",
     hint="Does linear1 learn? Look at linear1.weight.grad after a backward pass.",
 )
 class hidden_entries_detached(_TwoLayers):
@@ -290,7 +291,7 @@ class float32_only(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the batch of one with a dimension that can be dropped: a batch of one loses its "
+    confuses="a batch of one with a dimension that can be dropped: a batch of one loses its "
     "dimension",
     hint="Call the network with a batch of one sequence, and look at the shape.",
 )
@@ -346,7 +347,7 @@ class entries_cut_at_one(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="a positive entry with the fact that it is positive: hidden entries become 0 or 1",
+    confuses="the size of an entry with its sign: hidden entries become 0 or 1",
     hint="What should become of a hidden entry of 3, and what becomes of it?",
 )
 class zero_or_one(_TwoLayers):

@@ -46,8 +46,8 @@ class _FourLayers(nn.Module):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="neighboring columns with every H-th column when the heads are cut: when cutting, "
-    "each head gets every H-th column instead of neighboring ones",
+    confuses="neighboring columns with every H-th column: in the split, each head gets every H-th "
+    "column instead of neighboring ones",
     hint="Number the columns of one token from 0. Which numbers should head 0 get?",
 )
 class heads_cut_from_every_hth_column(_FourLayers):
@@ -58,9 +58,9 @@ class heads_cut_from_every_hth_column(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="neighboring columns with every H-th column, when cutting and when merging: each head "
-    "gets every H-th column instead of neighboring ones, when cutting and when merging",
-    hint="Cutting and merging undo each other here, but does each head hold the right columns?",
+    confuses="neighboring columns with every H-th column: each head gets every H-th column instead "
+    "of neighboring ones, in both the split and the merge",
+    hint="The split and the merge undo each other here, but does each head hold the right columns?",
 )
 class heads_interleaved_both_ways(_FourLayers):
     def split(self, x):
@@ -86,9 +86,9 @@ class heads_merged_entry_by_entry(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="reshaping with moving an axis: tokens and heads are mixed by the cut",
+    confuses="reshaping with moving an axis: the split mixes tokens and heads",
     hint="A reshape keeps the order in which the numbers are read, row by row. Which axis must be "
-    "cut first, and how does the head axis then get to its place?",
+    "split first, and how does the head axis then get to its position?",
 )
 class cut_by_reshape_alone(_FourLayers):
     def split(self, x):
@@ -98,8 +98,8 @@ class cut_by_reshape_alone(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="reshaping with moving an axis: tokens and heads are mixed by the merge",
-    hint="Before heads can be side by side in a token's row, which two axes must change places?",
+    confuses="reshaping with moving an axis: the merge mixes tokens and heads",
+    hint="Before heads can be side by side in a token's row, which two axes must be swapped?",
 )
 class merged_by_reshape_alone(_FourLayers):
     def merge(self, context):
@@ -185,7 +185,7 @@ class keys_of_the_first_sequence(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="the model size with the head size in the scaling: the scores are divided by the root "
-    "of the model size, not of the head size",
+    "of the model size, not by that of the head size",
     hint="How many products are added up in one score of one head?",
 )
 class scaled_by_model_size(_FourLayers):
@@ -238,7 +238,7 @@ class scaled_by_whole_root(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="dividing with multiplying in the scaling: the scores are multiplied by the root, not "
-    "divided",
+    "divided by it",
     hint="Does the scaling make your scores smaller or larger?",
 )
 class multiplied_by_the_root(_FourLayers):
@@ -248,8 +248,9 @@ class multiplied_by_the_root(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="rows and columns: keys score queries",
-    hint="Row t of the scores belongs to the token that asks. Is it made by W_query?",
+    confuses="rows and columns: the rows of the scores belong to keys instead of queries",
+    hint="Row t of the scores should belong to query t. In your code, is it made by W_query or by "
+    "W_key?",
 )
 class keys_score_queries(_FourLayers):
     def scores(self, queries, keys):
@@ -302,7 +303,7 @@ class no_softmax(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="an encoder with a decoder: the future is masked",
-    hint="Is there any token that an encoder's token may not look at?",
+    hint="Is there any token that a token in an encoder may not attend to?",
 )
 class masked_like_a_decoder(_FourLayers):
     def normalize(self, scores):
@@ -323,7 +324,7 @@ class dropout_on_the_weights(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="numbers with a result that carries gradients: W_query and W_key get no gradient",
+    confuses="plain numbers with numbers that carry a gradient: W_query and W_key get no gradient",
     hint="Which gradients do W_query and W_key have after a backward pass?",
 )
 class weights_detached(_FourLayers):
@@ -432,7 +433,7 @@ class one_layer_three_times(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="layers that the module knows with layers that it does not find: the module does not "
+    confuses="registered layers with layers that the module does not find: the module does not "
     "find its layers",
     hint="Look at list(module.parameters()). Are all the weights there?",
 )
@@ -450,7 +451,7 @@ class layers_in_a_dict(nn.Module):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="constants with weights that are trained: there is one parameter too many",
+    confuses="constants with weights that are trained: there is one trainable parameter too many",
     hint="Which trainable parameters does the module have beyond those of the question?",
 )
 class trainable_scale(_FourLayers):
@@ -469,7 +470,8 @@ class trainable_scale(_FourLayers):
     "MultiHeadSelfAttention",
     confuses="the size of the first input with that of every input: the number of tokens of the "
     "first call is used again",
-    hint="Call the layer with five tokens, then with three. Where is the five still kept?",
+    hint="Call the layer with five tokens, then with three. Where does your code still keep the "
+    "number five?",
 )
 class tokens_counted_once(_FourLayers):
     tokens = None
@@ -482,8 +484,8 @@ class tokens_counted_once(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="scaling the scores with scaling the weights of a layer, again in every call: the "
-    "weights of a layer are scaled again in every call",
+    confuses="scaling the scores with scaling the weights of a layer: the weights of a layer are "
+    "scaled again in every call",
     hint="Call the layer twice with the same input. Which of your lines changes the module?",
 )
 class weights_of_the_layer_scaled_in_place(_FourLayers):
@@ -499,8 +501,7 @@ class weights_of_the_layer_scaled_in_place(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="float32 with the dtype of the input, on the way to out_proj: the heads are merged in "
-    "float32",
+    confuses="float32 with the dtype of the input: the heads are merged in float32",
     hint="Give a float64 module a float64 input. Which of your tensors has a different dtype?",
 )
 class result_allocated_in_float32(_FourLayers):
@@ -525,8 +526,8 @@ class result_written_into_the_input(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="torch's own layer, which keeps three weights in one, with the four required layers: "
-    "torch's own attention layer is used instead of the four required layers",
+    confuses="torch's own layer with the four required layers: torch's own attention layer is used "
+    "instead of the four required layers",
     hint="Print the names of the module's parameters. Which of the four layers are there?",
 )
 class layer_of_torch(nn.MultiheadAttention):
@@ -554,8 +555,7 @@ class values_reshaped(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="tokens with samples, as torch's own layer has it without batch_first: the samples of "
-    "a batch attend to each other, token by token",
+    confuses="tokens with samples: at each position, the samples of a batch attend to each other",
     hint="Change the first sequence only. Does the result of the second one change?",
 )
 class attention_over_the_batch(_FourLayers):
