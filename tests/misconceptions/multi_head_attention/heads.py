@@ -696,8 +696,8 @@ def mask_as_large_as_the_heads(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the scores with the values: the triangle is cut out of the values, not out of the "
-    "weights",
+    confuses="the scores with the values: the triangular mask is applied to the values, not to the "
+    "scores",
     hint="Set one value of the first token to a large number in its last column. Is it still there "
     "in the contexts?",
 )

@@ -699,8 +699,7 @@ class input_added(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="float32 with the dtype of the input: the weights of attention are computed in "
-    "float32",
+    confuses="float32 with the dtype of the input: the attention weights are computed in float32",
     hint="After `module.double()`, in which dtype does your code compute softmax?",
 )
 class softmax_in_float32(_Layers):

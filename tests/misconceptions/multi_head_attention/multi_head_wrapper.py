@@ -44,7 +44,8 @@ class _Built(nn.Module):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="a Python list with a list of layers: torch doesn't find the heads in a plain list",
-    hint="How many tensors are in `list(module.parameters())`? How many should three heads have?",
+    hint="How many tensors are in `list(module.parameters())`? How many should there be for three "
+    "heads?",
 )
 class heads_in_a_plain_list(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
