@@ -123,7 +123,7 @@ def number_of_heads_as_head_size(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="columns with tokens: the tokens are shared among the heads instead of the columns",
+    confuses="columns with tokens: the tokens are divided among the heads instead of the columns",
     hint="Every head sees the whole sentence. What does it see only a part of?",
 )
 def tokens_shared_among_heads(x, num_heads):

@@ -656,7 +656,7 @@ class leftover_columns_dropped(_Layers):
     "MultiHeadAttention",
     confuses="the size of the input with the size of the output: num_heads must divide d_in "
     "instead of d_out",
-    hint="Which size is shared among the heads: d_in or d_out?",
+    hint="Which size is divided among the heads: d_in or d_out?",
 )
 class d_in_must_divide(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):

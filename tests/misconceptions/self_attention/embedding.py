@@ -74,7 +74,7 @@ def comma_becomes_a_space(sentence):
 @misconception(
     "build_vocabulary",
     confuses="a word and a word with a comma at its end: commas stay at the ends of words",
-    hint="Are `shoes` and `shoes,` the same word for your code?",
+    hint="Does your code treat `shoes` and `shoes,` as the same word?",
 )
 def commas_are_kept(sentence):
     return {word: place for place, word in enumerate(sorted(sentence.split()))}
@@ -215,7 +215,7 @@ def counted_from_one(sentence):
 @misconception(
     "build_vocabulary",
     confuses="key and value: ids are mapped to words",
-    hint="What do you want to look up: the id of a word, or the word of an id?",
+    hint="What do you want to look up: the id of a word, or the word for an id?",
 )
 def ids_to_words(sentence):
     return dict(enumerate(sorted(_split(sentence))))
@@ -267,7 +267,7 @@ def ids_as_tensors(sentence):
 @misconception(
     "encode",
     confuses="an unknown word and a word that may be left out: unknown words are left out",
-    hint="How long is the result if one word of five is unknown?",
+    hint="How long is the result if one of five words is unknown?",
 )
 def unknown_word_skipped(sentence, vocabulary):
     return torch.tensor([vocabulary[word] for word in _split(sentence) if word in vocabulary])
@@ -696,7 +696,7 @@ def multiplied_by_root_of_size(token_ids, table):
 @misconception(
     "embed",
     confuses="token embedding and position: the position of each token is added",
-    hint="Do two equal words get equal rows at this step?",
+    hint="Should two equal words get equal rows at this step?",
 )
 def position_added(token_ids, table):
     return table[token_ids] + torch.arange(len(token_ids), dtype=table.dtype)[:, None]

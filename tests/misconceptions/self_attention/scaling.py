@@ -357,7 +357,7 @@ def softmax_over_queries(queries, keys):
     "attention_weights",
     confuses="dimension 1 and the last one in a batch: softmax runs along dimension 1, which is "
     "the last one only without a batch",
-    hint="With a batch in front, what does dimension 1 count?",
+    hint="In a batch, what does dimension 1 count?",
 )
 def softmax_over_dimension_one(queries, keys):
     return torch.softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=1)
@@ -639,7 +639,7 @@ def sign_turned(queries, keys):
 @misconception(
     "scaled_dot_product_attention",
     confuses="scaled and plain dot-product attention: the scores are not scaled",
-    hint="What does the first word of the name stand for?",
+    hint="What does the first word of the function's name mean?",
 )
 def context_not_scaled(queries, keys, values):
     return torch.softmax(_scores(queries, keys), dim=-1) @ values
@@ -727,7 +727,7 @@ def context_with_softmax_over_queries(queries, keys, values):
     "scaled_dot_product_attention",
     confuses="dimension 1 and the last one in a batch: softmax runs along dimension 1, which is "
     "the last one only without a batch",
-    hint="With a batch in front, what does dimension 1 count?",
+    hint="In a batch, what does dimension 1 count?",
 )
 def context_with_softmax_over_dimension_one(queries, keys, values):
     return torch.softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=1) @ values
@@ -792,7 +792,7 @@ def keys_mixed(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="keys and values: the queries are compared with the values, and the keys are mixed",
-    hint="Which tensor contains what a token is found by?",
+    hint="Which tensor should the queries be compared with?",
 )
 def keys_and_values_exchanged(queries, keys, values):
     return _weights(queries, values) @ keys

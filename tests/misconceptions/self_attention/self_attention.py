@@ -311,7 +311,7 @@ class EntriesScored(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="dimension 1 and the last one: with a batch, softmax runs over the queries",
-    hint="With a batch in front, what does dimension 1 count?",
+    hint="In a batch, what does dimension 1 count?",
 )
 class SoftmaxOverDimensionOne(_Parameters):
     def forward(self, x):
@@ -545,7 +545,7 @@ class BiasNever(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="one layer with a bias and all three: only one of the three layers gets a bias",
-    hint="How many of your layers know about `qkv_bias`?",
+    hint="Which of your layers use `qkv_bias`?",
 )
 class BiasOnQueriesOnly(_Linears):
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -861,7 +861,7 @@ class BatchesOnly(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="dimension 1 and the last one: with a batch, softmax runs over the queries",
-    hint="With a batch in front, what does dimension 1 count?",
+    hint="In a batch, what does dimension 1 count?",
 )
 class SoftmaxInDimensionOne(_Linears):
     def forward(self, x):

@@ -327,7 +327,7 @@ def largest_weights_only(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="each query with all queries: every row gets the mean mixture",
+    confuses="each query with all queries: every row gets the mean of all contexts",
     hint="Change one row of the weights. Which rows of your result change?",
 )
 def same_context_for_every_query(weights, values):

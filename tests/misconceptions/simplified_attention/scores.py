@@ -277,7 +277,7 @@ def mirrored(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the two arguments: queries are scored with themselves",
+    confuses="queries with keys: queries are scored with themselves",
     hint="Change the keys. Does your result change?",
 )
 def keys_ignored(queries, keys):
@@ -286,7 +286,7 @@ def keys_ignored(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the two arguments: keys are scored with themselves",
+    confuses="queries with keys: keys are scored with themselves",
     hint="Change the queries. Does your result change?",
 )
 def queries_ignored(queries, keys):

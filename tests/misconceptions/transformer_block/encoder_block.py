@@ -327,7 +327,7 @@ def mean_and_variance_detached(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="float32 with the dtype of the input: the result is always float32",
-    hint="Give float64 tensors. Which dtype does the result have?",
+    hint="Pass float64 tensors. Which dtype does the result have?",
 )
 def float32_inside(x, sublayer_output, weight, bias, eps=1e-5):
     total = (x + sublayer_output).float()
@@ -776,7 +776,7 @@ class residual_detached(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="float32 with the dtype of the input: the result is always float32",
-    hint="Give a float64 block a float64 input. Which dtype does the result have?",
+    hint="Call a float64 block with a float64 input. Which dtype does the result have?",
 )
 class float32_result(_Parts):
     def forward(self, x):
@@ -810,7 +810,7 @@ def variance_corrected_back(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="the given eps with one that is never small: an eps below 1e-6 has no effect",
-    hint="Give it eps=1e-12 and tokens whose entries differ by a millionth. Which eps does your "
+    hint="Pass eps=1e-12 and tokens whose entries differ by a millionth. Which eps does your "
     "formula add?",
 )
 def eps_never_below_a_millionth(x, sublayer_output, weight, bias, eps=1e-5):

@@ -149,7 +149,7 @@ class relu_on_the_input(_TwoLayers):
 @misconception(
     "FeedForward",
     confuses="the network with the block around it: the input is added to the result",
-    hint="Who adds the residual, this network or the block that uses it?",
+    hint="What adds the residual: this network, or the block that uses it?",
 )
 class residual_inside(_TwoLayers):
     def forward(self, x):
@@ -281,7 +281,7 @@ class hidden_entries_detached(_TwoLayers):
 @misconception(
     "FeedForward",
     confuses="float32 with the dtype of the input: the result is always float32",
-    hint="Give a float64 module a float64 input. Which dtype does the result have?",
+    hint="Call a float64 module with a float64 input. Which dtype does the result have?",
 )
 class float32_only(_TwoLayers):
     def forward(self, x):

@@ -399,7 +399,7 @@ class out_proj_not_used(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="attention with the block around it: the input is added to the result",
-    hint="Who adds the residual, this layer or the block that uses it?",
+    hint="What adds the residual: this layer, or the block that uses it?",
 )
 class residual_inside(_FourLayers):
     def forward(self, x):
@@ -502,7 +502,7 @@ class weights_of_the_layer_scaled_in_place(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="float32 with the dtype of the input: the heads are merged in float32",
-    hint="Give a float64 module a float64 input. Which of your tensors has a different dtype?",
+    hint="Call a float64 module with a float64 input. Which of your tensors has a different dtype?",
 )
 class result_allocated_in_float32(_FourLayers):
     def merge(self, context):
