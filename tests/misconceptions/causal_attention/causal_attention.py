@@ -51,8 +51,8 @@ class _Right(nn.Module):
 
 @misconception(
     "CausalAttention",
-    confuses="causal attention with attention: nothing is masked",
-    hint="Change the last token of x: which rows of the result change?",
+    confuses="causal attention with unmasked attention: nothing is masked",
+    hint="Change the last token of x. Which rows of the result change?",
 )
 class no_mask(_Right):
     def masked(self, scores):
@@ -61,8 +61,8 @@ class no_mask(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="above the diagonal with the diagonal and above: the first token sees nothing",
-    hint="Softmax of a row of minus infinities is nan. Which row could that be?",
+    confuses="strictly above the diagonal with on or above it: the first token sees nothing",
+    hint="Softmax turns a row of minus infinities into nan. In which row does that happen here?",
 )
 class own_token_masked(_Right):
     def make_mask(self, size):
@@ -71,8 +71,8 @@ class own_token_masked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="where the future begins: the next token is still visible",
-    hint="Change token 1 of x: does row 0 of the result change?",
+    confuses="the next token with the current one: the next token is still visible",
+    hint="Change token 1 of x. Does row 0 of the result change?",
 )
 class next_token_seen(_Right):
     def make_mask(self, size):
@@ -81,8 +81,8 @@ class next_token_seen(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="future with past: the lower triangle is masked",
-    hint="Change the first token of x: which rows of the result change?",
+    confuses="the future with the past: the lower triangle is masked",
+    hint="Change the first token of x. Which rows of the result change?",
 )
 class past_masked(_Right):
     def make_mask(self, size):
@@ -91,7 +91,7 @@ class past_masked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="what may be seen with what is masked: a token sees only later ones",
+    confuses="the tokens to see with the tokens to mask: a token sees only later ones",
     hint="Does your code mask what a token may see, or what it may not see?",
 )
 class allowed_masked(_Right):
@@ -101,9 +101,9 @@ class allowed_masked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a score of zero, or near it, with a weight of zero: masked scores are 0, or near it, "
-    "before softmax",
-    hint="What does softmax make of a score of 0?",
+    confuses="a score of zero with a weight of zero: masked scores are 0, or close to 0, before "
+    "softmax",
+    hint="Which weight does softmax give to a score of 0?",
 )
 class scores_of_zero(_Right):
     def masked(self, scores):
@@ -112,8 +112,9 @@ class scores_of_zero(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="low with low enough: -10 is an ordinary score",
-    hint="Compare the weight that a score of -10 gets with one of -5.",
+    confuses="a low score with minus infinity: masked scores become -10, which an ordinary score "
+    "may reach",
+    hint="Compare the weight that a score of -10 gets with the weight for a score of -5.",
 )
 class minus_ten(_Right):
     def masked(self, scores):
@@ -123,7 +124,7 @@ class minus_ten(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="place with value: scores of zero are masked as well",
+    confuses="a score's position with its value: scores of zero are masked as well",
     hint="What if a token is a vector of zeros?",
 )
 class zeros_masked(_Right):
@@ -134,8 +135,9 @@ class zeros_masked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="masking scores with zeroing weights: rows no longer sum to one",
-    hint="Add up each row of the attention weights.",
+    confuses="masking scores before softmax with zeroing weights after it: rows no longer sum to "
+    "one",
+    hint="Add up each row of the attention weights. Is each sum one?",
 )
 class zeroed_after_softmax(_Right):
     def weights(self, queries, keys):
@@ -145,7 +147,7 @@ class zeroed_after_softmax(_Right):
 @misconception(
     "CausalAttention",
     confuses="weights with values: the values are masked",
-    hint="Which tensor has one number for each pair of query and key?",
+    hint="Which tensor has one number for each pair of a query and a key?",
 )
 class values_masked(_Right):
     def attend(self, queries, keys, values):
@@ -156,7 +158,7 @@ class values_masked(_Right):
 @misconception(
     "CausalAttention",
     confuses="attention with a running mean: every visible token has the same weight",
-    hint="Change W_query: does the result change?",
+    hint="Change W_query. Does the result change?",
 )
 class running_mean(_Right):
     def weights(self, queries, keys):
@@ -166,8 +168,8 @@ class running_mean(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="any sequence with the longest: only sequences of context_length tokens work",
-    hint="Try fewer tokens. Which sizes in your code come from context_length, and which ones from "
+    confuses="any sequence with the longest one: only sequences of context_length tokens work",
+    hint="Try fewer tokens. Which sizes in your code come from context_length, and which come from "
     "x?",
 )
 class mask_not_cut(_Right):
@@ -177,9 +179,9 @@ class mask_not_cut(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="this call's length with the first one's: the mask of the first call is kept for "
+    confuses="this call's length with the first call's: the mask from the first call is kept for "
     "later ones",
-    hint="Call the layer with 3 tokens, then with 5.",
+    hint="Call the layer with 3 tokens and then with 5. Which mask does the second call use?",
 )
 class mask_of_the_first_call(_Right):
     def make_mask(self, size):
@@ -193,9 +195,9 @@ class mask_of_the_first_call(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the upper left corner of the mask with its right end: for a shorter input, the mask "
-    "is cut at its upper right corner instead of its upper left",
-    hint="Print the part of the mask that you use for 3 of 6 tokens.",
+    confuses="the upper left corner of the mask with the upper right one: for a shorter input, the "
+    "upper right corner of the mask is used instead of the upper left one",
+    hint="Print the part of the mask that you use for 3 of 6 tokens. Which entries should be True?",
 )
 class wrong_corner_of_the_mask(_Right):
     def masked(self, scores):
@@ -205,8 +207,8 @@ class wrong_corner_of_the_mask(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="what is trained with what is fixed: the mask is a parameter",
-    hint="Print the names in `named_parameters()`. What would the optimizer do to the mask?",
+    confuses="a fixed tensor with a trained one: the mask is a parameter",
+    hint="Print the names in `named_parameters()`. What would an optimizer do to the mask?",
 )
 class mask_is_trained(_Right):
     def make_mask(self, size):
@@ -219,9 +221,10 @@ class mask_is_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
+    confuses="any device with the CPU: a tensor that the module keeps, such as the mask, stays "
     "behind when the module is moved",
-    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
+    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you "
+    "create?",
 )
 class mask_is_plain_attribute(_Right):
     def make_mask(self, size):
@@ -232,7 +235,8 @@ class mask_is_plain_attribute(_Right):
     "CausalAttention",
     confuses="any length with the six words of the example sentence: the mask is always made for "
     "six tokens",
-    hint="Build it with a context_length of 8 and call it with 8 tokens.",
+    hint="Build it with a context_length of 8, and call it with 8 tokens. What is the shape of the "
+    "mask?",
 )
 class always_six_tokens(_Right):
     def make_mask(self, size):
@@ -244,9 +248,9 @@ class always_six_tokens(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="an error that names the problem with an error that happens to be raised: the number "
-    "of tokens is not checked",
-    hint="Which error is raised if x is too long, and which does the docstring promise?",
+    confuses="an error that names the problem with an error that happens to be raised later: the "
+    "number of tokens is not checked",
+    hint="Which error is raised if x is too long, and which error does the docstring promise?",
 )
 class length_not_checked(_Right):
     def check(self, x):
@@ -255,8 +259,8 @@ class length_not_checked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="refusing with cutting: tokens beyond the limit are silently left out",
-    hint="Call it with more tokens than context_length: how many rows are returned?",
+    confuses="rejecting with truncating: tokens beyond the limit are silently left out",
+    hint="Call it with more tokens than context_length. How many rows does the result have?",
 )
 class too_long_is_cut(_Right):
     def forward(self, x):
@@ -266,7 +270,7 @@ class too_long_is_cut(_Right):
 @misconception(
     "CausalAttention",
     confuses="a limited length with any length: any length is accepted",
-    hint="Call it with more tokens than context_length: what should happen?",
+    hint="Call it with more tokens than context_length. What should happen?",
 )
 class any_length(_Right):
     def check(self, x):
@@ -278,7 +282,7 @@ class any_length(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a check for users with a check for programmers: `assert` raises AssertionError",
+    confuses="an error for users with an assertion for programmers: `assert` raises AssertionError",
     hint="Which error does the docstring name?",
 )
 class length_asserted(_Right):
@@ -288,8 +292,8 @@ class length_asserted(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="at most with less than: a full context is refused",
-    hint="Call it with exactly context_length tokens.",
+    confuses="at most with less than: a sequence of exactly context_length tokens is rejected",
+    hint="Call it with exactly context_length tokens. What should happen?",
 )
 class full_context_refused(_Right):
     def check(self, x):
@@ -299,8 +303,8 @@ class full_context_refused(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="at most with exactly: fewer tokens than context_length are refused",
-    hint="Call it with fewer tokens than context_length.",
+    confuses="at most with exactly: fewer tokens than context_length are rejected",
+    hint="Call it with fewer tokens than context_length. What should happen?",
 )
 class fewer_tokens_refused(_Right):
     def check(self, x):
@@ -310,8 +314,8 @@ class fewer_tokens_refused(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="tokens with items: the size of the batch is used as the number of tokens",
-    hint="Which dimension of x counts the tokens? Try a batch of 2 with 5 tokens.",
+    confuses="tokens with items: the batch size is used as the number of tokens",
+    hint="Which dimension of x counts the tokens? Try a batch of 2 sequences with 5 tokens.",
 )
 class batch_size_as_number_of_tokens(_Right):
     def check(self, x):
@@ -325,7 +329,7 @@ class batch_size_as_number_of_tokens(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="tokens with items: the size of the batch is compared with context_length",
+    confuses="tokens with items: the batch size is compared with context_length",
     hint="Which dimension of x counts the tokens?",
 )
 class batch_checked(_Right):
@@ -339,8 +343,8 @@ class batch_checked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="scores with scaled scores: the division is left out",
-    hint="What are scores divided by before softmax?",
+    confuses="plain scores with scaled ones: the division is left out",
+    hint="What are the scores divided by before softmax?",
 )
 class not_scaled(_Right):
     def scaled(self, scores, keys):
@@ -360,7 +364,7 @@ class divided_by_d(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a square root with a whole number: the root is truncated to a whole number",
+    confuses="a real number with an integer: the square root is truncated to an integer",
     hint="What is the square root of 5? Which value does your code use?",
 )
 class whole_number_root(_Right):
@@ -371,8 +375,8 @@ class whole_number_root(_Right):
 @misconception(
     "CausalAttention",
     confuses="the size of a key with the size of an input vector: the scores are divided by the "
-    "root of the size of an input vector",
-    hint="Between which vectors is the dot product taken?",
+    "square root of the size of an input vector",
+    hint="Which vectors is the dot product taken of?",
 )
 class root_of_input_size(_Right):
     def scaled(self, scores, keys):
@@ -381,9 +385,9 @@ class root_of_input_size(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the size of a key with the number of tokens: the scores are divided by the root of "
-    "the number of tokens",
-    hint="Over which dimension does the dot product sum?",
+    confuses="the size of a key with the number of tokens: the scores are divided by the square "
+    "root of the number of tokens",
+    hint="Which dimension does the dot product sum over?",
 )
 class root_of_length(_Right):
     def scaled(self, scores, keys):
@@ -392,8 +396,9 @@ class root_of_length(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="keys with queries: columns sum to one",
-    hint="Add up a row, then a column of the attention weights.",
+    confuses="keys with queries: columns sum to one instead of rows",
+    hint="Add up a row and then a column of the attention weights. Which of these sums should be "
+    "one?",
 )
 class softmax_over_queries(_Right):
     def weights(self, queries, keys):
@@ -404,7 +409,7 @@ class softmax_over_queries(_Right):
 @misconception(
     "CausalAttention",
     confuses="keys with items: softmax runs over the batch",
-    hint="Add up a row of the attention weights.",
+    hint="Add up a row of the attention weights. Is the sum one?",
 )
 class softmax_over_batch(_Right):
     def weights(self, queries, keys):
@@ -415,7 +420,7 @@ class softmax_over_batch(_Right):
 @misconception(
     "CausalAttention",
     confuses="queries with keys: row t of the weights belongs to key t, not to query t",
-    hint="Which of the two sets does row t of the scores belong to?",
+    hint="Does row t of the scores belong to query t or to key t?",
 )
 class roles_swapped(_Right):
     def weights(self, queries, keys):
@@ -425,7 +430,7 @@ class roles_swapped(_Right):
 @misconception(
     "CausalAttention",
     confuses="keys with values: the weights mix the keys instead of the values",
-    hint="Which of your lines makes the values, and which tensor do the weights mix?",
+    hint="Which line computes the values, and which tensor do the weights mix?",
 )
 class keys_as_values(_Right):
     def attend(self, queries, keys, values):
@@ -434,7 +439,7 @@ class keys_as_values(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the inputs with their projections: x itself is mixed",
+    confuses="inputs with their projections: x itself is mixed instead of the values",
     hint="What is the size of a row of the result, d_in or d_out?",
 )
 class values_not_projected(_Right):
@@ -445,9 +450,9 @@ class values_not_projected(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the context vectors with the attention weights: the attention weights are returned "
-    "instead of the context vectors",
-    hint="Compare the shape of the result with the docstring.",
+    confuses="context vectors with attention weights: the attention weights are returned instead "
+    "of the context vectors",
+    hint="Compare the shape of your result with the one in the docstring.",
 )
 class weights_returned(_Right):
     def attend(self, queries, keys, values):
@@ -456,8 +461,8 @@ class weights_returned(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="tokens with items of the batch: the first two dimensions are swapped",
-    hint="Change the second sequence of x only: does the result of the first one change?",
+    confuses="tokens with items of a batch: the first two dimensions are swapped",
+    hint="Change only the second sequence of x. Does the result for the first one change?",
 )
 class first_dimensions_swapped(_Right):
     def weights(self, queries, keys):
@@ -472,9 +477,9 @@ class first_dimensions_swapped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="each item of a batch with the first: all queries meet the keys of the first item of "
-    "the batch",
-    hint="Change the first sequence of x only: does the result of the second one change?",
+    confuses="each item of a batch with the first: all queries are compared with the keys of the "
+    "first item",
+    hint="Change only the first sequence of x. Does the result for the second one change?",
 )
 class keys_of_the_first_item(_Right):
     def weights(self, queries, keys):
@@ -484,7 +489,7 @@ class keys_of_the_first_item(_Right):
 @misconception(
     "CausalAttention",
     confuses="any batch with a batch of two: the code works only for a batch of two",
-    hint="Call it with one sequence, and with three.",
+    hint="Call it with one sequence and with three. Does it work?",
 )
 class always_two_items(_Right):
     def attend(self, queries, keys, values):
@@ -495,7 +500,7 @@ class always_two_items(_Right):
     "CausalAttention",
     confuses="a dimension of size one with no dimension: dimensions of size one are dropped from "
     "the result",
-    hint="Call it with one sequence of one token: what is the shape of the result?",
+    hint="Call it with one sequence of one token. What is the shape of the result?",
 )
 class ones_squeezed(_Right):
     def forward(self, x):
@@ -505,7 +510,7 @@ class ones_squeezed(_Right):
 @misconception(
     "CausalAttention",
     confuses="one call with all calls: the keys of earlier calls are kept",
-    hint="Call it twice with the same x in eval mode.",
+    hint="Call it twice with the same x in eval mode. Are the results equal?",
 )
 class remembers_earlier_keys(_Right):
     earlier = None
@@ -523,7 +528,7 @@ class remembers_earlier_keys(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="an option with a rule: the projections always have a bias",
+    confuses="an option with a fixed choice: the projections always have a bias",
     hint="Build it with qkv_bias=False. Does W_query have a bias?",
 )
 class always_biased(_Right):
@@ -533,8 +538,8 @@ class always_biased(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="False with True as the default of qkv_bias: qkv_bias is True by default",
-    hint="What is qkv_bias in your signature if the caller leaves it out?",
+    confuses="False with True as the default of qkv_bias: the default of qkv_bias is True",
+    hint="What does your signature use for qkv_bias if the caller leaves it out?",
 )
 class biased_by_default(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=True):
@@ -543,7 +548,7 @@ class biased_by_default(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="an option with a rule: the projections never have a bias",
+    confuses="an option with a fixed choice: the projections never have a bias",
     hint="Build it with qkv_bias=True. Does W_query have a bias?",
 )
 class never_biased(_Right):
@@ -553,7 +558,7 @@ class never_biased(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="which projections have a bias: the layer of the values has no bias",
+    confuses="all projections with some of them: the layer for the values has no bias",
     hint="How many biases should there be with qkv_bias=True?",
 )
 class values_without_bias(_Right):
@@ -564,7 +569,7 @@ class values_without_bias(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="one head with many: an output projection is added",
+    confuses="one head with several: an output projection is added",
     hint="Which trained weights does the docstring name?",
 )
 class with_output_projection(_Right):
@@ -578,8 +583,8 @@ class with_output_projection(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="three layers with one that has three names: W_query, W_key and W_value are one layer "
-    "with three names",
+    confuses="three layers with one that has three names: W_query, W_key and W_value are the same "
+    "layer",
     hint="How many parameters does the module have? Is W_key the same object as W_query?",
 )
 class one_layer_for_all(_Right):
@@ -590,9 +595,8 @@ class one_layer_for_all(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="layers that the module knows with layers that it does not find: no layer is "
-    "registered",
-    hint="Print `list(module.named_parameters())`.",
+    confuses="registered layers with unregistered ones: the module does not know its layers",
+    hint="Print `list(module.named_parameters())`. Which names are missing?",
 )
 class layers_in_a_list(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -614,7 +618,7 @@ class layers_in_a_list(nn.Module):
 @misconception(
     "CausalAttention",
     confuses="building once with building in every call: forward makes new layers",
-    hint="Call it twice with the same x in eval mode.",
+    hint="Call it twice with the same x in eval mode. Are the results equal?",
 )
 class layers_made_in_forward(_Right):
     def forward(self, x):
@@ -625,9 +629,9 @@ class layers_made_in_forward(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the names that the layers should have with other names: the layers do not have the "
-    "names that the docstring gives",
-    hint="Compare the names of your attributes with the docstring, letter by letter.",
+    confuses="the required names with other names: the layers do not have the names that the "
+    "docstring gives",
+    hint="Compare the names of your attributes with those in the docstring, letter by letter.",
 )
 class short_names(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -650,8 +654,8 @@ class short_names(nn.Module):
 
 @misconception(
     "CausalAttention",
-    confuses="an attribute with a step: nothing is dropped in training",
-    hint="In train mode with dropout 0.5, do two calls give the same result?",
+    confuses="storing dropout with applying it: nothing is dropped in training",
+    hint="In train mode with a dropout of 0.5, do two calls give the same result?",
 )
 class dropout_not_used(_Right):
     def attend(self, queries, keys, values):
@@ -660,7 +664,7 @@ class dropout_not_used(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="training with always: weights are dropped in evaluation, too",
+    confuses="training with both modes: weights are dropped in evaluation, too",
     hint="Switch the module to eval mode and call it twice. Do you get the same result?",
 )
 class drops_in_evaluation(_Right):
@@ -670,8 +674,8 @@ class drops_in_evaluation(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="weights with scores: dropout comes before softmax",
-    hint="Is a dropped score of 0 a weight of 0 after softmax?",
+    confuses="weights with scores: dropout is applied before softmax",
+    hint="Does a dropped score of 0 become a weight of 0 after softmax?",
 )
 class scores_dropped(_Right):
     def attend(self, queries, keys, values):
@@ -685,9 +689,9 @@ class scores_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a dropped weight with a masked one: after dropout, the rest of each row is "
-    "rescaled to sum to one",
-    hint="May a remaining weight depend on how many weights of its row were dropped?",
+    confuses="dropped weights with masked ones: after dropout, the rest of each row is rescaled to "
+    "sum to one",
+    hint="May a remaining weight depend on how many weights in its row were dropped?",
 )
 class rows_renormalized(_Right):
     def attend(self, queries, keys, values):
@@ -707,8 +711,8 @@ class context_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="once with twice: weights and context vectors are dropped",
-    hint="Count the random decisions for one context vector.",
+    confuses="one dropout with two: weights and context vectors are dropped",
+    hint="Count the random decisions behind one context vector.",
 )
 class weights_and_context_dropped(_Right):
     def attend(self, queries, keys, values):
@@ -718,7 +722,7 @@ class weights_and_context_dropped(_Right):
 @misconception(
     "CausalAttention",
     confuses="weights with values: entries of the values are dropped",
-    hint="Which of the two has one number for each pair of query and key?",
+    hint="Which tensor has one number for each pair of a query and a key?",
 )
 class values_dropped(_Right):
     def attend(self, queries, keys, values):
@@ -739,7 +743,7 @@ class inputs_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="weights with tokens: a token is dropped for all queries together",
+    confuses="weights with tokens: if a token is dropped, it is dropped for all queries",
     hint="How many random decisions do T queries and T keys need?",
 )
 class tokens_dropped(_Right):
@@ -750,8 +754,9 @@ class tokens_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="each item of a batch with the first: all items of a batch get one pattern of dropout",
-    hint="In train mode, give the same sequence twice in one batch: are the results equal?",
+    confuses="each item of a batch with the first: all items of a batch get the same dropout "
+    "pattern",
+    hint="In train mode, put the same sequence into a batch twice. Are the results equal?",
 )
 class batch_shares_a_pattern(_Right):
     def attend(self, queries, keys, values):
@@ -761,8 +766,8 @@ class batch_shares_a_pattern(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="fresh draws in each call with one pattern that every call gets: the pattern of "
-    "dropout is drawn only once",
+    confuses="a new pattern for each call with one pattern for all calls: the dropout pattern is "
+    "drawn only once",
     hint="In train mode, do two calls give the same result?",
 )
 class same_pattern_in_every_call(_Right):
@@ -779,8 +784,8 @@ class same_pattern_in_every_call(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="dropping with dropping and scaling: the kept entries are not made larger",
-    hint="Over many calls, what happens to the mean?",
+    confuses="dropping and scaling with dropping alone: the kept weights are not scaled up",
+    hint="What happens to the mean over many calls?",
 )
 class kept_not_scaled(_Right):
     def attend(self, queries, keys, values):
@@ -792,9 +797,10 @@ class kept_not_scaled(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the device of a new tensor with that of the weights: the pattern of dropout is made "
-    "on the CPU, wherever the layer is",
-    hint="Move the layer to another device, in train mode: on which device is `torch.rand(shape)`?",
+    confuses="the layer's device with the CPU: the dropout pattern is created on the CPU, wherever "
+    "the layer is",
+    hint="Move the layer to another device and call it in train mode. On which device is "
+    "`torch.rand(shape)`?",
 )
 class pattern_on_the_cpu(_Right):
     def attend(self, queries, keys, values):
@@ -807,9 +813,9 @@ class pattern_on_the_cpu(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="plain values with values that carry a gradient: dropout is written into `.data`, "
+    confuses="plain values with values that have a gradient: dropout is written into `.data`, "
     "where the backward pass does not see it",
-    hint="In train mode, what is the gradient of a weight that was dropped?",
+    hint="In train mode, what is the gradient of a dropped weight?",
 )
 class dropout_behind_the_graph(_Right):
     def attend(self, queries, keys, values):
@@ -820,9 +826,8 @@ class dropout_behind_the_graph(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a single token with one whose weight can't be dropped: the weight of a single "
-    "token is never dropped",
-    hint="In train mode, call the layer several times with a single token: are the results equal?",
+    confuses="several tokens with a single one: the weight of a single token is never dropped",
+    hint="In train mode, call the layer several times with a single token. Are the results equal?",
 )
 class a_lone_token_is_never_dropped(_Right):
     def attend(self, queries, keys, values):
@@ -831,9 +836,9 @@ class a_lone_token_is_never_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the probability to drop with the probability to keep: the dropout probability is "
-    "used as the probability to keep",
-    hint="With dropout 0.1, how many weights of 1000 are left?",
+    confuses="the probability of dropping with the probability of keeping: the dropout probability "
+    "is used as the probability of keeping",
+    hint="With a dropout of 0.1, how many of 1000 weights are left?",
 )
 class p_keeps(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -843,9 +848,9 @@ class p_keeps(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the probability to drop with the probability to keep: the layer drops with "
-    "the probability 1 - dropout",
-    hint="In train mode with dropout 0, is anything dropped?",
+    confuses="the probability of dropping with the probability of keeping: the layer drops with "
+    "probability 1 - dropout",
+    hint="In train mode with a dropout of 0, is anything dropped?",
 )
 class drops_what_should_stay(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -856,7 +861,7 @@ class drops_what_should_stay(_Right):
 @misconception(
     "CausalAttention",
     confuses="any probability with one half: any dropout above 0 becomes 0.5",
-    hint="With dropout 0.1, how many weights of 1000 are left?",
+    hint="With a dropout of 0.1, how many of 1000 weights are left?",
 )
 class always_one_half(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -866,7 +871,7 @@ class always_one_half(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="plain values with values that carry a gradient: nothing can be trained",
+    confuses="plain values with values that have a gradient: nothing can be trained",
     hint="Does the result have a `grad_fn`?",
 )
 class nothing_trained(_Right):
@@ -877,8 +882,9 @@ class nothing_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="fixed with trained: the attention weights are detached, so only W_value learns",
-    hint="Which of the three projections gets a gradient?",
+    confuses="fixed weights with trained ones: the attention weights are detached, so that only "
+    "W_value is trained",
+    hint="Which of the three projections get a gradient?",
 )
 class weights_cut_off(_Right):
     def weights(self, queries, keys):
@@ -887,9 +893,8 @@ class weights_cut_off(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the precision of the module with float32: the attention weights are computed in "
-    "float32",
-    hint="Move the module to float64: which of your steps keeps float32?",
+    confuses="the dtype of the module with float32: the attention weights are computed in float32",
+    hint="Convert the module to float64. Which of your steps still uses float32?",
 )
 class softmax_in_float32(_Right):
     def weights(self, queries, keys):
@@ -898,7 +903,7 @@ class softmax_in_float32(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a new tensor with the caller's own: x is changed in place",
+    confuses="a new tensor with the caller's: x is changed in place",
     hint="Print x before and after the call.",
 )
 class input_changed(_Right):
@@ -923,8 +928,8 @@ class _SeededDropout(nn.Module):
 
 @misconception(
     "CausalAttention",
-    confuses="a seed for a test with a part of the layer: all layers draw the same numbers",
-    hint="Build two layers and call each once in train mode. Do they drop the same weights?",
+    confuses="a seed for a test with a part of the layer: all layers draw the same random numbers",
+    hint="Build two layers and call each of them in train mode. Do they drop the same weights?",
 )
 class seed_in_the_constructor(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -934,8 +939,9 @@ class seed_in_the_constructor(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a rate with a whole percentage: the rate of dropout is rounded to two digits",
-    hint="Build it with dropout = 0.996. Is any of the attention left in train mode?",
+    confuses="a probability with a whole percentage: the dropout probability is rounded to two "
+    "digits",
+    hint="Build it with a dropout of 0.996. Is any attention weight left in train mode?",
 )
 class rate_in_whole_per_cents(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -944,9 +950,9 @@ class rate_in_whole_per_cents(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="training with wanting gradients: in train mode nothing is dropped if no gradients "
-    "are computed",
-    hint="Training and computing gradients are two switches: `.train()` and "
+    confuses="training mode with computing gradients: in train mode, nothing is dropped if no "
+    "gradients are computed",
+    hint="Training mode and computing gradients are two switches: `.train()` and "
     "`torch.is_grad_enabled()`. Which one decides about dropout?",
 )
 class nothing_dropped_without_gradients(_Right):
@@ -957,9 +963,9 @@ class nothing_dropped_without_gradients(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="building a layer with calling it: a parameter is made in the first call",
+    confuses="building a layer with calling it: a parameter is created in the first call",
     hint="Print the names of the parameters before and after the first call. Does an optimizer "
-    "that was made in between know all of them?",
+    "that was created in between know all of them?",
 )
 class temperature_made_in_the_first_call(_Right):
     def scaled(self, scores, keys):
@@ -984,9 +990,9 @@ class masked_scores_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the size of a key with context_length: the scores are divided by the root of "
+    confuses="the size of a key with context_length: the scores are divided by the square root of "
     "context_length",
-    hint="Over which dimension does the dot product sum? How long is it for context_length = 100?",
+    hint="Which dimension does the dot product sum over? How large is it for context_length = 100?",
 )
 class root_of_the_context_length(_Right):
     def scaled(self, scores, keys):
@@ -995,8 +1001,8 @@ class root_of_the_context_length(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="keys with queries: W_query makes the keys as well as the queries",
-    hint="Change the weights of W_key. Does the output change?",
+    confuses="keys with queries: W_query computes the keys as well as the queries",
+    hint="Change W_key. Does the result change?",
 )
 class keys_from_w_query(_Right):
     def forward(self, x):
@@ -1007,8 +1013,9 @@ class keys_from_w_query(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="an argument with a constant: the rate of dropout is 0.5, whatever is given",
-    hint="Build it with a dropout of 0.1. What does `print(layer)` say?",
+    confuses="an argument with a constant: the dropout probability is always 0.5, whatever is "
+    "given",
+    hint="Build it with a dropout of 0.1. What does `print(layer)` show?",
 )
 class rate_of_one_half(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -1018,7 +1025,7 @@ class rate_of_one_half(_Right):
 @misconception(
     "CausalAttention",
     confuses="weights with queries: entries of the queries are dropped",
-    hint="Which tensor do you give to dropout, and at which step of the formula?",
+    hint="Which tensor do you apply dropout to, and at which step of the formula?",
 )
 class queries_dropped(_Right):
     def attend(self, queries, keys, values):
@@ -1027,8 +1034,8 @@ class queries_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="once with twice: dropout is applied to the weights twice",
-    hint="With a dropout of 0.5, how many weights of a row are left on average?",
+    confuses="one dropout with two: dropout is applied to the weights twice",
+    hint="With a dropout of 0.5, how many weights in a row are left on average?",
 )
 class weights_dropped_twice(_Right):
     def weights(self, queries, keys):

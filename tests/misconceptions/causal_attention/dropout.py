@@ -27,7 +27,7 @@ def _plain(x, p, training):
 @misconception(
     "dropout",
     confuses="training with evaluation: nothing is ever dropped",
-    hint="Call it twice with ones and p = 0.5: what do you see?",
+    hint="Call it twice with ones and p = 0.5. What do you see?",
 )
 def never_drops(x, p, training=True):
     _checked(p)
@@ -36,8 +36,8 @@ def never_drops(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="training with evaluation: without the third argument nothing is dropped",
-    hint="Call it with ones and p = 0.5, once without the third argument. What do you see?",
+    confuses="training with evaluation: nothing is dropped if the third argument is left out",
+    hint="Call it with ones and p = 0.5, without the third argument. What do you see?",
 )
 def off_by_default(x, p, training=False):
     plain = _plain(x, p, training)
@@ -46,8 +46,8 @@ def off_by_default(x, p, training=False):
 
 @misconception(
     "dropout",
-    confuses="dropping with dropping and scaling: the mean of the result shrinks",
-    hint="Take the mean of dropout of many ones. What should it be?",
+    confuses="dropping and scaling with dropping alone: the mean of the result shrinks",
+    hint="Take the mean of the result for many ones. What should it be?",
 )
 def kept_as_they_were(x, p, training=True):
     plain = _plain(x, p, training)
@@ -56,8 +56,8 @@ def kept_as_they_were(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the probability to keep with the probability to drop in the scale: the kept entries "
-    "are divided by p",
+    confuses="the probability of keeping with the probability of dropping in the scale: the kept "
+    "entries are divided by p",
     hint="If almost nothing is dropped, should the kept entries grow much?",
 )
 def divided_by_p(x, p, training=True):
@@ -67,8 +67,8 @@ def divided_by_p(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="making larger with making smaller: the kept entries are multiplied by 1 - p",
-    hint="Take the mean of dropout of many ones. What should it be?",
+    confuses="scaling up with scaling down: the kept entries are multiplied by 1 - p",
+    hint="Take the mean of the result for many ones. What should it be?",
 )
 def multiplied_by_one_minus_p(x, p, training=True):
     plain = _plain(x, p, training)
@@ -77,7 +77,7 @@ def multiplied_by_one_minus_p(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="which entries the random numbers choose: the entries that should be dropped are "
+    confuses="the entries to drop with the entries to keep: the entries that should be dropped are "
     "kept, and the others are dropped",
     hint="With p = 0.1, how many of 1000 ones become zero?",
 )
@@ -88,8 +88,8 @@ def kept_where_to_drop(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the probability to drop with the probability to keep, as the first paper had p: p is "
-    "used as the probability to keep",
+    confuses="the probability of dropping with the probability of keeping, as in the first paper: "
+    "p is used as the probability of keeping",
     hint="With p = 0.1, how many of 1000 ones become zero?",
 )
 def p_keeps(x, p, training=True):
@@ -100,7 +100,7 @@ def p_keeps(x, p, training=True):
 @misconception(
     "dropout",
     confuses="entries with rows: a whole row is dropped together",
-    hint="Print dropout of a 6 x 6 matrix of ones.",
+    hint="Print the result for a 6 x 6 matrix of ones. Where are the zeros?",
 )
 def whole_rows(x, p, training=True):
     plain = _plain(x, p, training)
@@ -110,7 +110,7 @@ def whole_rows(x, p, training=True):
 @misconception(
     "dropout",
     confuses="entries with columns: a whole column is dropped together",
-    hint="Print dropout of a 6 x 6 matrix of ones.",
+    hint="Print the result for a 6 x 6 matrix of ones. Where are the zeros?",
 )
 def whole_columns(x, p, training=True):
     plain = _plain(x, p, training)
@@ -122,8 +122,10 @@ def whole_columns(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="each item of a batch with the first: all items of a batch get one pattern of dropout",
-    hint="Print dropout of ones of shape (2, 3, 3).",
+    confuses="each item of a batch with the first: all items of a batch get the same dropout "
+    "pattern",
+    hint="Print the result for ones of shape (2, 3, 3). Are the zeros of both matrices in the same "
+    "positions?",
 )
 def one_pattern_for_the_batch(x, p, training=True):
     plain = _plain(x, p, training)
@@ -132,9 +134,10 @@ def one_pattern_for_the_batch(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="one pattern for the last two dimensions with one for all entries: all matrices of a "
-    "tensor get one pattern of dropout",
-    hint="Print dropout of ones of shape (2, 3, 3).",
+    confuses="a pattern for all entries with a pattern for the last two dimensions: all matrices "
+    "of a tensor get the same dropout pattern",
+    hint="Print the result for ones of shape (2, 3, 3). Are the zeros of both matrices in the same "
+    "positions?",
 )
 def one_pattern_for_all_matrices(x, p, training=True):
     plain = _plain(x, p, training)
@@ -146,8 +149,9 @@ def one_pattern_for_all_matrices(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="one decision with one for each entry: either all entries are dropped or none",
-    hint="How many random numbers does your code draw?",
+    confuses="a decision for each entry with a single decision: either all entries are dropped or "
+    "none",
+    hint="How many random numbers does your code draw, and how many entries does x have?",
 )
 def all_or_nothing(x, p, training=True):
     plain = _plain(x, p, training)
@@ -158,8 +162,8 @@ def all_or_nothing(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="repeatable with right: every call drops the same entries",
-    hint="Call it twice in a row: are the zeros in the same places?",
+    confuses="random results with repeatable ones: every call drops the same entries",
+    hint="Call it twice in a row. Are the zeros in the same positions?",
 )
 def seed_set_inside(x, p, training=True):
     plain = _plain(x, p, training)
@@ -171,8 +175,9 @@ def seed_set_inside(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="one draw with a draw for each call: the same shape always loses the same entries",
-    hint="Call it twice in a row: are the zeros in the same places?",
+    confuses="new random numbers for each call with those of the first call: tensors of the same "
+    "shape always lose the same entries",
+    hint="Call it twice in a row. Are the zeros in the same positions?",
 )
 def pattern_kept(x, p, training=True, patterns={}):
     plain = _plain(x, p, training)
@@ -188,7 +193,7 @@ def pattern_kept(x, p, training=True, patterns={}):
     "dropout",
     confuses="a probability with a share: exactly a fraction p of the entries is dropped in every "
     "call",
-    hint="Toss a coin ten times, and again: is it heads five times in each round?",
+    hint="Toss a coin ten times, and then ten more times. Do you get exactly five heads each time?",
 )
 def exact_number_dropped(x, p, training=True):
     plain = _plain(x, p, training)
@@ -202,7 +207,7 @@ def exact_number_dropped(x, p, training=True):
 @misconception(
     "dropout",
     confuses="a probability with a share of each row: exactly a fraction p of each row is dropped",
-    hint="Toss a coin ten times, and again: is it heads five times in each round?",
+    hint="Toss a coin ten times, and then ten more times. Do you get exactly five heads each time?",
 )
 def exact_number_in_each_row(x, p, training=True):
     plain = _plain(x, p, training)
@@ -215,7 +220,7 @@ def exact_number_in_each_row(x, p, training=True):
 @misconception(
     "dropout",
     confuses="evaluation with training: entries are always dropped",
-    hint="What is the argument `training` for?",
+    hint="What does the argument `training` do?",
 )
 def training_not_asked(x, p, training=True):
     plain = _plain(x, p, True)
@@ -224,8 +229,8 @@ def training_not_asked(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="when to drop: entries are dropped only outside training",
-    hint="When should a network use all of its entries: while it learns, or when it is used?",
+    confuses="training with evaluation: entries are dropped only outside training",
+    hint="When should nothing be dropped: in training or in evaluation?",
 )
 def training_turned_round(x, p, training=True):
     plain = _plain(x, p, not training)
@@ -234,8 +239,8 @@ def training_turned_round(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="two ways to keep the mean: the entries are multiplied by 1 - p in evaluation, and "
-    "not divided in training",
+    confuses="scaling in training with scaling in evaluation: the entries are multiplied by 1 - p "
+    "in evaluation, and not divided by it in training",
     hint="According to the docstring, in which of the two modes are entries scaled?",
 )
 def scaled_outside_training(x, p, training=True):
@@ -247,8 +252,8 @@ def scaled_outside_training(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="one way to keep the mean with two: in training the kept entries are divided by 1 - "
-    "p, and in evaluation the entries are also multiplied by 1 - p",
+    confuses="scaling in one mode with scaling in both: the kept entries are divided by 1 - p in "
+    "training, and the entries are also multiplied by 1 - p in evaluation",
     hint="According to the docstring, in which of the two modes are entries scaled?",
 )
 def scaled_in_training_and_outside(x, p, training=True):
@@ -260,8 +265,8 @@ def scaled_in_training_and_outside(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a scale for training with a scale for always: x is scaled in evaluation as well",
-    hint="Call it with training=False: does x come back?",
+    confuses="a scale for training with a scale for both modes: x is scaled in evaluation as well",
+    hint="Call it with training=False. Is the result equal to x?",
 )
 def scaled_in_both_modes(x, p, training=True):
     _checked(p)
@@ -273,8 +278,8 @@ def scaled_in_both_modes(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the scale at p = 1 with any other: at p = 1 the result is nan",
-    hint="Call it with p = 1. What is 1 / (1 - p) there?",
+    confuses="p = 1 with smaller probabilities: at p = 1 the result is nan",
+    hint="Call it with p = 1. What is 1 / (1 - p) then?",
 )
 def not_a_number_at_one(x, p, training=True):
     _checked(p)
@@ -286,7 +291,7 @@ def not_a_number_at_one(x, p, training=True):
 @misconception(
     "dropout",
     confuses="all probabilities with those below one: the scale is computed even for p = 1",
-    hint="Call it with p = 1: what is 1 / (1 - p)?",
+    hint="Call it with p = 1. What is 1 / (1 - p) then?",
 )
 def division_by_zero_at_one(x, p, training=True):
     _checked(p)
@@ -298,7 +303,7 @@ def division_by_zero_at_one(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="below one with up to one: p = 1 is refused",
+    confuses="up to one with below one: p = 1 is rejected",
     hint="Is 1 a probability?",
 )
 def one_refused(x, p, training=True):
@@ -310,7 +315,7 @@ def one_refused(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="above zero with zero and above: p = 0 is refused",
+    confuses="zero and above with above zero: p = 0 is rejected",
     hint="Is 0 a probability?",
 )
 def zero_refused(x, p, training=True):
@@ -322,8 +327,8 @@ def zero_refused(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="any number with a probability: p is not checked",
-    hint="Call it with p = 1.5.",
+    confuses="a probability with any number: p is not checked",
+    hint="Call it with p = 1.5. What should happen?",
 )
 def not_checked(x, p, training=True):
     if not training or p == 0:
@@ -335,8 +340,8 @@ def not_checked(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="both ends of the range with the upper one: a p below 0 is not refused",
-    hint="Call it with p = -0.1.",
+    confuses="a check of both bounds with a check of the upper one: a p below 0 is accepted",
+    hint="Call it with p = -0.1. What should happen?",
 )
 def only_upper_end_checked(x, p, training=True):
     if p > 1:
@@ -350,8 +355,8 @@ def only_upper_end_checked(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="both ends of the range with the lower one: a p above 1 is not refused",
-    hint="Call it with p = 1.5.",
+    confuses="a check of both bounds with a check of the lower one: a p above 1 is accepted",
+    hint="Call it with p = 1.5. What should happen?",
 )
 def only_lower_end_checked(x, p, training=True):
     if p < 0:
@@ -365,9 +370,9 @@ def only_lower_end_checked(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a p that is always invalid with one that is invalid in training: p is checked too "
-    "late",
-    hint="Call it with p = 1.5 and training=False.",
+    confuses="a p that is always invalid with one that is invalid only in training: p is checked "
+    "too late",
+    hint="Call it with p = 1.5 and training=False. What should happen?",
 )
 def checked_in_training_only(x, p, training=True):
     if not training:
@@ -378,7 +383,7 @@ def checked_in_training_only(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a check for users with a check for programmers: `assert` raises AssertionError",
+    confuses="an error for users with an assertion for programmers: `assert` raises AssertionError",
     hint="Which error does the docstring name?",
 )
 def assertion_for_the_range(x, p, training=True):
@@ -389,7 +394,8 @@ def assertion_for_the_range(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="any probability with one half: p is used only in the scale",
+    confuses="any probability with one half: the probability of dropping is always one half, and p "
+    "is used only in the scale",
     hint="With p = 0.1, how many of 1000 ones become zero?",
 )
 def always_one_half(x, p, training=True):
@@ -399,7 +405,7 @@ def always_one_half(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="any scale with that of p = 0.5: kept entries are doubled",
+    confuses="the scale for any p with the scale for p = 0.5: kept entries are always doubled",
     hint="What should a kept 1 become for p = 0.2?",
 )
 def always_doubled(x, p, training=True):
@@ -409,9 +415,10 @@ def always_doubled(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="random numbers between 0 and 1 with normal ones: the random numbers come from a "
-    "normal distribution instead of a uniform one",
-    hint="How often is a normal number below 0.5? And one drawn evenly between 0 and 1?",
+    confuses="uniform random numbers with normal ones: the random numbers come from a normal "
+    "distribution instead of a uniform one",
+    hint="How often is a normally distributed number below 0.5, and how often is a number drawn "
+    "evenly between 0 and 1?",
 )
 def normal_numbers(x, p, training=True):
     plain = _plain(x, p, training)
@@ -420,7 +427,7 @@ def normal_numbers(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a new tensor with the caller's own: x is changed in place",
+    confuses="a new tensor with the caller's: x is changed in place",
     hint="Print x before and after the call.",
 )
 def caller_changed(x, p, training=True):
@@ -434,8 +441,8 @@ def caller_changed(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the mean over many calls with the sum of this one: the scale depends on how many "
-    "entries were kept in this call",
+    confuses="the expected number of kept entries with their number in this call: the scale "
+    "depends on how many entries were kept in this call",
     hint="What should a kept 1 become for p = 0.2? May it depend on the other entries?",
 )
 def sum_kept_exactly(x, p, training=True):
@@ -448,7 +455,7 @@ def sum_kept_exactly(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="plain values with values that carry a gradient: no gradient flows back to x",
+    confuses="plain values with values that have a gradient: no gradient flows back to x",
     hint="Does the result have a `grad_fn` when x requires a gradient?",
 )
 def cut_off(x, p, training=True):
@@ -458,8 +465,9 @@ def cut_off(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="dropping in the result with dropping: the gradient goes through dropped entries",
-    hint="If an entry is left out, can the loss depend on it?",
+    confuses="dropping entries with dropping them only in the result: the gradient flows through "
+    "dropped entries",
+    hint="If an entry is dropped, can the loss depend on it?",
 )
 def gradient_to_all(x, p, training=True):
     plain = _plain(x, p, training)
@@ -472,7 +480,7 @@ def gradient_to_all(x, p, training=True):
 @misconception(
     "dropout",
     confuses="the dtype of x with float32: the result is always float32",
-    hint="Call it with float64: what is the dtype of the result?",
+    hint="Call it with float64. What is the dtype of the result?",
 )
 def always_float32(x, p, training=True):
     plain = _plain(x, p, training)
@@ -481,7 +489,7 @@ def always_float32(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="leaving out with adding noise: entries get noise instead of being dropped",
+    confuses="dropping entries with adding noise: entries get noise instead of being dropped",
     hint="Which entries of your result are exactly zero?",
 )
 def noise(x, p, training=True):
@@ -492,7 +500,7 @@ def noise(x, p, training=True):
 @misconception(
     "dropout",
     confuses="chance with size: the smallest entries are dropped",
-    hint="Call it twice in a row: are the zeros in the same places?",
+    hint="Call it twice in a row. Are the zeros in the same positions?",
 )
 def smallest_dropped(x, p, training=True):
     plain = _plain(x, p, training)
@@ -501,9 +509,9 @@ def smallest_dropped(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a zero in its place with no entry: dropped entries are cut out of the tensor instead "
-    "of set to zero",
-    hint="Compare the shapes of x and the result.",
+    confuses="setting entries to zero with removing them: dropped entries are cut out of the "
+    "tensor instead of set to zero",
+    hint="Compare the shape of the result with that of x.",
 )
 def dropped_are_cut_out(x, p, training=True):
     plain = _plain(x, p, training)
@@ -512,9 +520,9 @@ def dropped_are_cut_out(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a factor that grows without end with one that stops at 10: the scale is never larger "
-    "than 10",
-    hint="With p = 0.95, what is a kept entry multiplied by? Compare it with 1 / (1 - p).",
+    confuses="a scale that grows without bound with one that stops at 10: the scale is never "
+    "larger than 10",
+    hint="With p = 0.95, what is a kept entry multiplied by? Compare that number with 1 / (1 - p).",
 )
 def factor_stops_at_ten(x, p, training=True):
     plain = _plain(x, p, training)
@@ -524,7 +532,8 @@ def factor_stops_at_ten(x, p, training=True):
 @misconception(
     "dropout",
     confuses="a probability with a whole percentage: p is rounded to two digits",
-    hint="Drop many ones with p = 0.004. How many are 0, and how large are the others?",
+    hint="Apply it to many ones with p = 0.004. How many of them become 0, and how large are the "
+    "others?",
 )
 def rate_in_whole_per_cents(x, p, training=True):
     _checked(p)
@@ -535,8 +544,8 @@ def rate_in_whole_per_cents(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a high rate with dropping everything: above 0.95 all entries are 0",
-    hint="With p = 0.98 and a thousand entries, how many should be left?",
+    confuses="a high probability with certainty: if p is above 0.95, all entries become 0",
+    hint="With p = 0.98, how many of a thousand entries should be left?",
 )
 def everything_dropped_at_high_rates(x, p, training=True):
     plain = _plain(x, 1.0 if p > 0.95 and training else p, training)
@@ -549,7 +558,7 @@ def everything_dropped_at_high_rates(x, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="training with evaluation: no weight is ever dropped",
-    hint="Change p. Does the result ever change?",
+    hint="Change p. Does the result change?",
 )
 def no_dropout(weights, values, p, training=True):
     return weights @ values
@@ -557,7 +566,7 @@ def no_dropout(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="weights with the result: entries of the context vectors are dropped",
+    confuses="weights with context vectors: entries of the context vectors are dropped",
     hint="Is dropout applied before or after the product with the values?",
 )
 def context_dropped(weights, values, p, training=True):
@@ -567,7 +576,7 @@ def context_dropped(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="weights with values: entries of the values are dropped",
-    hint="Which of the two has one number for each pair of query and key?",
+    hint="Which tensor has one number for each pair of a query and a key?",
 )
 def values_dropped(weights, values, p, training=True):
     return weights @ F.dropout(values, p, training)
@@ -575,8 +584,8 @@ def values_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="once with twice: weights and context are dropped",
-    hint="Count the random decisions for one context vector.",
+    confuses="one dropout with two: weights and context vectors are dropped",
+    hint="Count the random decisions behind one context vector.",
 )
 def both_dropped(weights, values, p, training=True):
     return F.dropout(F.dropout(weights, p, training) @ values, p, training)
@@ -584,8 +593,8 @@ def both_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="once with twice: weights and values are dropped",
-    hint="Count the random decisions for one context vector.",
+    confuses="one dropout with two: weights and values are dropped",
+    hint="Count the random decisions behind one context vector.",
 )
 def weights_and_values_dropped(weights, values, p, training=True):
     return F.dropout(weights, p, training) @ F.dropout(values, p, training)
@@ -593,8 +602,8 @@ def weights_and_values_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="dropping with dropping and scaling: the kept entries are not made larger",
-    hint="Over many calls, what happens to the mean?",
+    confuses="dropping and scaling with dropping alone: the kept weights are not scaled up",
+    hint="What happens to the mean over many calls?",
 )
 def weights_not_scaled(weights, values, p, training=True):
     return F.dropout(weights, p, training) @ values * ((1 - p) if training else 1)
@@ -602,9 +611,9 @@ def weights_not_scaled(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="the scale of dropout with renormalizing: after dropout, rows are rescaled to their "
+    confuses="scaling by 1 / (1 - p) with renormalizing: after dropout, rows are rescaled to their "
     "earlier sums",
-    hint="May a remaining weight depend on how many weights of its row were dropped?",
+    hint="May a remaining weight depend on how many weights in its row were dropped?",
 )
 def rows_renormalized(weights, values, p, training=True):
     kept = F.dropout(weights, p, training)
@@ -615,8 +624,8 @@ def rows_renormalized(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="dropped weights with masked ones: after dropout, rows are rescaled to sum to one, "
-    "and a row without any weight is nan",
-    hint="Must rows still sum to one after dropout? Print one before and after it.",
+    "and a row without any remaining weight becomes nan",
+    hint="Must rows still sum to one after dropout? Print a row before and after it.",
 )
 def rows_sum_to_one_after_dropout(weights, values, p, training=True):
     kept = F.dropout(weights, p, training)
@@ -626,7 +635,7 @@ def rows_sum_to_one_after_dropout(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="dropped weights with masked ones: after dropout, rows are rescaled to sum to one",
-    hint="Must rows still sum to one after dropout? Print one before and after it.",
+    hint="Must rows still sum to one after dropout? Print a row before and after it.",
 )
 def kept_weights_sum_to_one(weights, values, p, training=True):
     kept = F.dropout(weights, p, training)
@@ -636,7 +645,7 @@ def kept_weights_sum_to_one(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="weights with scores: a softmax is applied to the given weights before dropout",
-    hint="Which step came before this one? Does a softmax of weights keep the weights?",
+    hint="Which step came before this one? Does softmax leave weights unchanged?",
 )
 def softmax_before_dropout(weights, values, p, training=True):
     return F.dropout(torch.softmax(weights, dim=-1), p, training) @ values
@@ -645,7 +654,7 @@ def softmax_before_dropout(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="weights with scores: softmax is applied to the given weights",
-    hint="Which step came before this one? Does a softmax of weights keep the weights?",
+    hint="Which step came before this one? Does softmax leave weights unchanged?",
 )
 def softmax_again(weights, values, p, training=True):
     return torch.softmax(F.dropout(weights, p, training), dim=-1) @ values
@@ -653,9 +662,9 @@ def softmax_again(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="weights that sum to one with any weights: rows are divided by their sum",
+    confuses="any weights with weights that sum to one: rows are divided by their sum",
     hint="Does the docstring ask for rows that sum to one? Print the row sums of the given "
-    "weights, and those of the weights that you multiply by the values.",
+    "weights, and then those of the weights that you multiply by the values.",
 )
 def rows_made_to_sum_to_one(weights, values, p, training=True):
     weights = weights / weights.sum(dim=-1, keepdim=True)
@@ -665,7 +674,7 @@ def rows_made_to_sum_to_one(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="evaluation with training: weights are always dropped",
-    hint="Call it with training=False. Is the result weights @ values?",
+    hint="Call it with training=False. Is the result equal to weights @ values?",
 )
 def mode_not_passed_on(weights, values, p, training=True):
     return F.dropout(weights, p) @ values
@@ -673,8 +682,8 @@ def mode_not_passed_on(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="when to drop: weights are dropped only outside training",
-    hint="When should a network use all of its entries: while it learns, or when it is used?",
+    confuses="training with evaluation: weights are dropped only outside training",
+    hint="When should nothing be dropped: in training or in evaluation?",
 )
 def mode_turned_round(weights, values, p, training=True):
     return F.dropout(weights, p, not training) @ values
@@ -682,7 +691,7 @@ def mode_turned_round(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="weights with keys: a key is dropped for all queries together",
+    confuses="weights with keys: if a key is dropped, it is dropped for all queries",
     hint="How many random numbers do T queries and S keys need?",
 )
 def keys_dropped(weights, values, p, training=True):
@@ -691,8 +700,8 @@ def keys_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="weights with keys: one pattern decides which keys are dropped for all queries, heads "
-    "and items of a batch",
+    confuses="weights with keys: the same keys are dropped for all queries, heads and items of a "
+    "batch",
     hint="How many random numbers do T queries and S keys need?",
 )
 def one_pattern_of_keys(weights, values, p, training=True):
@@ -711,8 +720,10 @@ def queries_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="each item of a batch with the first: all items of a batch get one pattern of dropout",
-    hint="Try ones of shape (2, 3, 3) as weights.",
+    confuses="each item of a batch with the first: all items of a batch get the same dropout "
+    "pattern",
+    hint="Try ones of shape (2, 3, 3) as weights. Do both items of the batch lose the same "
+    "weights?",
 )
 def batch_shares_a_pattern(weights, values, p, training=True):
     pattern = F.dropout(torch.ones(weights.shape[-2:], dtype=weights.dtype), p, training)
@@ -721,8 +732,8 @@ def batch_shares_a_pattern(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="repeatable with right: every call drops the same weights",
-    hint="Call it twice in a row: is the result the same?",
+    confuses="random results with repeatable ones: every call drops the same weights",
+    hint="Call it twice in a row. Is the result the same?",
 )
 def seeded(weights, values, p, training=True):
     if not training:
@@ -733,9 +744,9 @@ def seeded(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="the probability to drop with the probability to keep: p is used as the probability "
-    "to keep",
-    hint="With p = 0.1, how many weights of 1000 are left?",
+    confuses="the probability of dropping with the probability of keeping: p is used as the "
+    "probability of keeping",
+    hint="With p = 0.1, how many of 1000 weights are left?",
 )
 def p_keeps_weights(weights, values, p, training=True):
     return F.dropout(weights, 1 - p, training) @ values
@@ -744,7 +755,7 @@ def p_keeps_weights(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="any probability with one half: any p above 0 becomes 0.5",
-    hint="With p = 0.1, how many weights of 1000 are left?",
+    hint="With p = 0.1, how many of 1000 weights are left?",
 )
 def half_of_the_weights(weights, values, p, training=True):
     return F.dropout(weights, 0.5, training and p > 0) @ values
@@ -752,7 +763,8 @@ def half_of_the_weights(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="rows with columns: the weights are transposed before they meet the values",
+    confuses="rows with columns: the weights are transposed before they are multiplied by the "
+    "values",
     hint="Row t of the weights belongs to query t. What does row t of the result belong to?",
 )
 def weights_turned(weights, values, p, training=True):
@@ -761,9 +773,9 @@ def weights_turned(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="the context vectors with the weights that are left: the remaining weights are "
-    "returned instead of the context vectors",
-    hint="Compare the shape of your result with the docstring.",
+    confuses="the context vectors with the remaining weights: the remaining weights are returned "
+    "instead of the context vectors",
+    hint="Compare the shape of your result with the one in the docstring.",
 )
 def values_not_used(weights, values, p, training=True):
     return F.dropout(weights, p, training)
@@ -771,8 +783,8 @@ def values_not_used(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="all probabilities with those below one: at p = 1 the result is nan",
-    hint="Call it with p = 1. What is 1 / (1 - p) there?",
+    confuses="p = 1 with smaller probabilities: at p = 1 the result is nan",
+    hint="Call it with p = 1. What is 1 / (1 - p) then?",
 )
 def weights_not_a_number_at_one(weights, values, p, training=True):
     if not training:
@@ -783,7 +795,7 @@ def weights_not_a_number_at_one(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="a new tensor with the caller's own: the weights are changed in place",
+    confuses="a new tensor with the caller's: the weights are changed in place",
     hint="Print the weights before and after the call.",
 )
 def weights_changed(weights, values, p, training=True):
@@ -792,8 +804,7 @@ def weights_changed(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="plain values with values that carry a gradient: no gradient flows back to the "
-    "weights",
+    confuses="plain values with values that have a gradient: no gradient flows back to the weights",
     hint="Which of the two inputs gets a gradient?",
 )
 def weights_cut_off(weights, values, p, training=True):
@@ -804,7 +815,7 @@ def weights_cut_off(weights, values, p, training=True):
     "dropout_attention_weights",
     confuses="each item of a batch with the first: all items of a batch use the values of the "
     "first one",
-    hint="Change the values of the second item: does its result change?",
+    hint="Change the values of the second item. Does its result change?",
 )
 def values_of_the_first_item(weights, values, p, training=True):
     first = values[:1] if values.dim() > 2 else values
@@ -813,8 +824,9 @@ def values_of_the_first_item(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="zero with a different number: a weight that is dropped is not zero",
-    hint="Which dropped weights are exactly zero? Which kind of dropout do you call?",
+    confuses="setting weights to zero with setting them to another number: a dropped weight is not "
+    "zero",
+    hint="Are the dropped weights exactly zero? Which kind of dropout do you call?",
 )
 def dropped_are_no_zeros(weights, values, p, training=True):
     return F.alpha_dropout(weights, p, training) @ values
@@ -823,8 +835,8 @@ def dropped_are_no_zeros(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="torch's dropout with one that does not scale: the kept weights are divided by 1 - p "
-    "again",
-    hint="Give it p = 0.5 and weights of one. What is a kept weight after torch's dropout?",
+    "a second time",
+    hint="Call torch's dropout with p = 0.5 and weights of one. What does a kept weight become?",
 )
 def kept_weights_scaled_twice(weights, values, p, training=True):
     kept = F.dropout(weights, p, training)
@@ -833,8 +845,8 @@ def kept_weights_scaled_twice(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="once with twice: dropout is applied to the weights twice",
-    hint="With p = 0.5, how many weights of a row are left on average?",
+    confuses="one dropout with two: dropout is applied to the weights twice",
+    hint="With p = 0.5, how many weights in a row are left on average?",
 )
 def weights_dropped_twice(weights, values, p, training=True):
     return F.dropout(F.dropout(weights, p, training), p, training) @ values
@@ -842,8 +854,8 @@ def weights_dropped_twice(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="one way to keep the mean with two: in training the kept weights are divided by 1 - "
-    "p, and in evaluation the weights are also multiplied by 1 - p",
+    confuses="scaling in one mode with scaling in both: the kept weights are divided by 1 - p in "
+    "training, and the weights are also multiplied by 1 - p in evaluation",
     hint="According to the docstring, in which of the two modes are weights scaled?",
 )
 def weights_scaled_in_training_and_outside(weights, values, p, training=True):

@@ -12,8 +12,8 @@ from autograder.suite import misconception
 
 @misconception(
     "causal_mask",
-    confuses="above the diagonal with the diagonal and above: a token cannot even see itself",
-    hint="What would the first token look at?",
+    confuses="strictly above the diagonal with on or above it: a token cannot even see itself",
+    hint="What could the first token look at?",
 )
 def diagonal_forbidden(num_tokens):
     return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu()
@@ -21,8 +21,8 @@ def diagonal_forbidden(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="where the future begins: the next token is still seen",
-    hint="Row 0 of the mask: which of the tokens 0, 1, 2 may token 0 see?",
+    confuses="the next token with the current one: the next token is still visible",
+    hint="Look at row 0 of the mask. Which of tokens 0, 1 and 2 may token 0 see?",
 )
 def next_token_allowed(num_tokens):
     return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(diagonal=2)
@@ -30,8 +30,9 @@ def next_token_allowed(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="future with past: earlier tokens are forbidden",
-    hint="Rows are queries, columns are keys. On which side of the diagonal is the key later?",
+    confuses="the future with the past: earlier tokens are forbidden",
+    hint="Rows are queries and columns are keys. On which side of the diagonal is the key later "
+    "than the query?",
 )
 def past_forbidden(num_tokens):
     return torch.ones(num_tokens, num_tokens, dtype=torch.bool).tril(diagonal=-1)
@@ -40,7 +41,7 @@ def past_forbidden(num_tokens):
 @misconception(
     "causal_mask",
     confuses="forbidden with allowed: the mask is True where attention is allowed",
-    hint="Read the docstring again: does True mean look, or do not look?",
+    hint="Read the docstring again. Does True mean that a token may look, or that it may not?",
 )
 def true_where_allowed(num_tokens):
     return torch.ones(num_tokens, num_tokens, dtype=torch.bool).tril()
@@ -48,9 +49,9 @@ def true_where_allowed(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="a mask of truth values with a matrix of the numbers one and zero: the mask contains "
-    "ones and zeros instead of True and False",
-    hint="Print the dtype of your mask. Which dtype do conditions have?",
+    confuses="Boolean values with ones and zeros: the mask contains ones and zeros instead of True "
+    "and False",
+    hint="Print the dtype of your mask. What is the dtype of a comparison?",
 )
 def ones_and_zeros(num_tokens):
     return torch.triu(torch.ones(num_tokens, num_tokens), diagonal=1)
@@ -58,9 +59,8 @@ def ones_and_zeros(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="truth values with whole numbers: the mask contains whole numbers instead of True and "
-    "False",
-    hint="Print the dtype of your mask. Which dtype do conditions have?",
+    confuses="Boolean values with integers: the mask contains integers instead of True and False",
+    hint="Print the dtype of your mask. What is the dtype of a comparison?",
 )
 def whole_numbers(num_tokens):
     return torch.triu(torch.ones(num_tokens, num_tokens), diagonal=1).long()
@@ -68,9 +68,9 @@ def whole_numbers(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="the mask with what is added to the scores later: the mask contains minus infinity "
-    "instead of True",
-    hint="The mask only says where. Which question changes the scores there?",
+    confuses="the mask with the values that are added to the scores later: the mask contains minus "
+    "infinity instead of True",
+    hint="The mask only says which scores to hide. Which question changes those scores?",
 )
 def minus_infinity_in_the_mask(num_tokens):
     return torch.full((num_tokens, num_tokens), -torch.inf).triu(diagonal=1)
@@ -80,7 +80,7 @@ def minus_infinity_in_the_mask(num_tokens):
     "causal_mask",
     confuses="any length with the six words of the example sentence: the mask always has six rows "
     "and six columns",
-    hint="Call it with 3 and with 10: what is the shape?",
+    hint="Call it with 3 and then with 10. What is the shape of each mask?",
 )
 def always_six_tokens(num_tokens):
     return torch.ones(6, 6, dtype=torch.bool).triu(diagonal=1)
@@ -98,7 +98,7 @@ def only_next_token_forbidden(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="the future with everything else: each token sees itself alone",
+    confuses="the future with all other tokens: each token sees only itself",
     hint="What may the last token of a sentence see?",
 )
 def sees_itself_alone(num_tokens):
@@ -107,9 +107,9 @@ def sees_itself_alone(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="a mask for all queries with the mask of the first one: every row of the mask is like "
-    "the first one",
-    hint="Each token has a different future: how many rows must differ?",
+    confuses="the mask for all queries with the mask for the first one: every row of the mask is "
+    "the same as the first",
+    hint="Each token has a different future. How many different rows should the mask have?",
 )
 def same_row_for_all(num_tokens):
     mask = torch.zeros(num_tokens, num_tokens, dtype=torch.bool)
@@ -119,7 +119,7 @@ def same_row_for_all(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="a table with a list: the mask has one row instead of one for each query",
+    confuses="a matrix with a vector: the mask has a single row instead of one row for each query",
     hint="How many queries are there, and how many keys for each?",
 )
 def one_row_only(num_tokens):
@@ -138,9 +138,9 @@ def one_token_too_many(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="this call's length with the first call's: the mask of the first call is kept, and "
-    "cut for later ones",
-    hint="Call it with 3, then with 8: what is the second shape?",
+    confuses="this call's length with the first call's: the mask from the first call is kept and "
+    "sliced for later ones",
+    hint="Call it with 3 and then with 8. What is the shape of the second mask?",
 )
 def kept_from_the_first_call(num_tokens, kept=[]):
     if not kept:
@@ -150,8 +150,8 @@ def kept_from_the_first_call(num_tokens, kept=[]):
 
 @misconception(
     "causal_mask",
-    confuses="the mask with one for a batch: the mask has one dimension too many",
-    hint="Compare the number of dimensions with the docstring.",
+    confuses="a single mask with a batch of masks: the mask has one dimension too many",
+    hint="Compare the number of dimensions of your mask with the shape in the docstring.",
 )
 def with_a_batch_dimension(num_tokens):
     return torch.ones(1, num_tokens, num_tokens, dtype=torch.bool).triu(diagonal=1)
@@ -159,8 +159,8 @@ def with_a_batch_dimension(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="a distance with the whole future: far tokens are seen again",
-    hint="Ask for 20 tokens and look at the top right corner.",
+    confuses="the near future with the whole future: tokens far in the future are visible again",
+    hint="Make a mask for 20 tokens and look at its top right corner.",
 )
 def only_near_future_forbidden(num_tokens):
     return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(1).tril(8)
@@ -171,9 +171,9 @@ def only_near_future_forbidden(num_tokens):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="masking the future with masking and normalizing: the future is masked, but the rows "
-    "no longer sum to one",
-    hint="What is the last step? Add up each row of your result.",
+    confuses="masking and renormalizing with masking alone: the future is masked, but the rows no "
+    "longer sum to one",
+    hint="Add up each row of your result. Which step is missing?",
 )
 def not_renormalized(weights):
     return weights.tril()
@@ -181,9 +181,10 @@ def not_renormalized(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the sum of what is left with the sum of the whole row: each row is divided by its "
-    "sum before masking",
-    hint="Take the row's sum before and after masking: which of them makes the row sum to one?",
+    confuses="the sum of the remaining weights with the sum of the whole row: each row is divided "
+    "by the sum that it had before masking",
+    hint="Compute the sum of a row before and after masking. Which of the two must you divide by "
+    "so that the row sums to one?",
 )
 def divided_by_the_whole_row(weights):
     return weights.tril() / weights.sum(dim=-1, keepdim=True)
@@ -191,8 +192,8 @@ def divided_by_the_whole_row(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="rows with columns: each column is divided by its sum, not each row",
-    hint="Add up a row, then a column of your result.",
+    confuses="rows with columns: each column, instead of each row, is divided by its sum",
+    hint="Add up a row and then a column of your result. Which of these sums should be one?",
 )
 def columns_sum_to_one(weights):
     visible = weights.tril()
@@ -201,8 +202,8 @@ def columns_sum_to_one(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="one row with all of them: the whole matrix sums to one",
-    hint="How many sums do you divide by, and how many rows are there?",
+    confuses="one row with all rows: the weights of the whole matrix sum to one",
+    hint="How many sums do you divide by, and how many rows does the matrix have?",
 )
 def whole_matrix_sums_to_one(weights):
     visible = weights.tril()
@@ -211,8 +212,10 @@ def whole_matrix_sums_to_one(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="renormalizing with softmax: weights go through the exponential a second time",
-    hint="Softmax of a zero is not zero. What simpler step makes a row of numbers sum to one?",
+    confuses="normalizing by the sum with softmax: the exponential is applied to the weights a "
+    "second time",
+    hint="Softmax does not keep a weight of zero at zero. Which simpler step makes a row of "
+    "numbers sum to one?",
 )
 def softmax_of_zeroed_weights(weights):
     return torch.softmax(weights.tril(), dim=-1)
@@ -220,7 +223,7 @@ def softmax_of_zeroed_weights(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="weights with scores: the remaining weights go through a softmax",
+    confuses="weights with scores: softmax is applied to the remaining weights",
     hint="These are already weights. If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def softmax_of_masked_weights(weights):
@@ -230,8 +233,8 @@ def softmax_of_masked_weights(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="future with past: the lower triangle is taken away",
-    hint="Print your result: what does row 0 keep?",
+    confuses="the future with the past: the lower triangle is set to zero",
+    hint="Print your result. Which weights are left in row 0?",
 )
 def past_taken_away(weights):
     rest = weights.triu()
@@ -240,8 +243,8 @@ def past_taken_away(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="where the future begins: the next token keeps its weight",
-    hint="What is the first row of your result?",
+    confuses="the next token with the current one: the next token keeps its weight",
+    hint="Print the first row of your result. Which of its weights should be zero?",
 )
 def next_token_keeps_its_weight(weights):
     visible = weights.tril(diagonal=1)
@@ -250,7 +253,7 @@ def next_token_keeps_its_weight(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the past with everything visible: a token loses sight of itself",
+    confuses="earlier tokens with all visible tokens: a token no longer sees itself",
     hint="What is the first row of your result, and what should it be?",
 )
 def own_weight_taken_away(weights):
@@ -261,7 +264,7 @@ def own_weight_taken_away(weights):
 @misconception(
     "mask_and_renormalize",
     confuses="any weights with weights whose rows sum to one: each row is divided by one minus the "
-    "future weights",
+    "sum of its future weights",
     hint="What if a row sums to 3?",
 )
 def one_minus_the_future(weights):
@@ -270,7 +273,7 @@ def one_minus_the_future(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="making larger in proportion with giving the same to all: the lost sum is shared "
+    confuses="scaling all weights with adding the same amount to each: the lost sum is shared "
     "evenly",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
@@ -283,8 +286,8 @@ def lost_weight_shared_evenly(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="making larger in proportion with giving to one: the weight of the future is given "
-    "to the token itself",
+    confuses="scaling all weights with adding to one of them: the weight of the future is given to "
+    "the token itself",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def future_weight_given_to_itself(weights):
@@ -293,8 +296,8 @@ def future_weight_given_to_itself(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="making larger in proportion with giving to one: the weight of the future is given "
-    "to the first token",
+    confuses="scaling all weights with adding to one of them: the weight of the future is given to "
+    "the first token",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def future_weight_given_to_the_first(weights):
@@ -304,8 +307,8 @@ def future_weight_given_to_the_first(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="making larger in proportion with giving the same to all: the weight of the future "
-    "is shared evenly",
+    confuses="scaling all weights with adding the same amount to each: the weight of the future is "
+    "shared evenly",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def future_weight_shared_evenly(weights):
@@ -316,8 +319,9 @@ def future_weight_shared_evenly(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="weights with scores: the future becomes minus infinity before the division",
-    hint="What is the sum of a row that contains minus infinity, and what is a quotient by it?",
+    confuses="weights with scores: future weights become minus infinity before the division",
+    hint="What is the sum of a row that contains minus infinity, and what do you get when you "
+    "divide by it?",
 )
 def minus_infinity_divided(weights):
     future = torch.ones_like(weights, dtype=torch.bool).triu(1)
@@ -327,8 +331,8 @@ def minus_infinity_divided(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="making the row larger with giving the lost sum to the token itself: the lost sum is "
-    "given to the token itself",
+    confuses="scaling all weights with adding to one of them: the lost sum is given to the token "
+    "itself",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def lost_weight_given_to_itself(weights):
@@ -338,8 +342,9 @@ def lost_weight_given_to_itself(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="a column of sums with a row of them: the sums are aligned with the wrong side",
-    hint="Print the shape of the sums. Which side of the matrix do they line up with?",
+    confuses="a column of sums with a row of sums: the sums are aligned with the columns instead "
+    "of the rows",
+    hint="Print the shape of the sums. Which dimension of the matrix do they line up with?",
 )
 def sums_without_their_dimension(weights):
     visible = weights.tril()
@@ -348,9 +353,9 @@ def sums_without_their_dimension(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the last dimension with dimension 1, which it is only without a batch: the sums run "
-    "along dimension 1, which is the last one only without a batch",
-    hint="Try weights of shape (2, 5, 5): along which dimension do you sum?",
+    confuses="the last dimension with dimension 1: the sums run along dimension 1, which is the "
+    "last dimension only if there is no batch",
+    hint="Try weights of shape (2, 5, 5). Which dimension do you sum along?",
 )
 def summed_along_dimension_one(weights):
     visible = weights.tril()
@@ -360,8 +365,8 @@ def summed_along_dimension_one(weights):
 @misconception(
     "mask_and_renormalize",
     confuses="the sum of the remaining weights with their number: each row is divided by the "
-    "number of weights left, not by their sum",
-    hint="Add up each row of your result.",
+    "number of remaining weights, not by their sum",
+    hint="Add up each row of your result. Is each sum one?",
 )
 def divided_by_the_number_left(weights):
     count = torch.arange(1, weights.shape[-1] + 1, dtype=weights.dtype).unsqueeze(-1)
@@ -370,8 +375,8 @@ def divided_by_the_number_left(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the sum with the largest: each row is divided by its largest weight",
-    hint="Add up each row of your result.",
+    confuses="the sum with the maximum: each row is divided by its largest weight",
+    hint="Add up each row of your result. Is each sum one?",
 )
 def divided_by_the_largest(weights):
     visible = weights.tril()
@@ -380,8 +385,9 @@ def divided_by_the_largest(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="sum with length: rows are divided so that their squares sum to one",
-    hint="Add up each row of your result, then its squares.",
+    confuses="the sum with the Euclidean length: each row is divided by its length, so that its "
+    "squares sum to one",
+    hint="Add up each row of your result, and then its squares.",
 )
 def length_one(weights):
     return torch.nn.functional.normalize(weights.tril(), dim=-1)
@@ -389,7 +395,7 @@ def length_one(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="a new tensor with the caller's own: the weights are changed in place",
+    confuses="a new tensor with the caller's: the weights are changed in place",
     hint="Print the weights before and after the call.",
 )
 def caller_changed(weights):
@@ -400,7 +406,7 @@ def caller_changed(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="a constant with a number that carries a gradient: no gradient flows through the sum",
+    confuses="a constant with a value that has a gradient: no gradient flows through the sum",
     hint="The sum changes when a weight changes. Does the gradient take that into account?",
 )
 def sum_cut_off(weights):
@@ -410,7 +416,7 @@ def sum_cut_off(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="a tensor with its numbers: no gradient flows back through the result",
+    confuses="a tensor with its plain values: no gradient flows back through the result",
     hint="Does your result have a `grad_fn` when the weights require gradients?",
 )
 def built_from_numbers(weights):
@@ -422,7 +428,7 @@ def built_from_numbers(weights):
 @misconception(
     "mask_and_renormalize",
     confuses="the dtype of the weights with float32: the result is always float32",
-    hint="Call it with float64 weights: what is the dtype of the result?",
+    hint="Call it with float64 weights. What is the dtype of the result?",
 )
 def always_float32(weights):
     visible = weights.float().tril()
@@ -431,8 +437,9 @@ def always_float32(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="a batch with a single matrix: the first size is taken for the number of tokens",
-    hint="Try weights of shape (2, 5, 5).",
+    confuses="a batch with a single matrix: the size of the first dimension is used as the number "
+    "of tokens",
+    hint="Try weights of shape (2, 5, 5). Which dimension counts the rows?",
 )
 def single_matrix_only(weights):
     visible = torch.zeros_like(weights)
@@ -445,7 +452,7 @@ def single_matrix_only(weights):
     "mask_and_renormalize",
     confuses="a batch with a single matrix: each item of the first dimension is treated as a row, "
     "masked, and divided by its sum",
-    hint="Try weights of shape (2, 5, 5).",
+    hint="Try weights of shape (2, 5, 5). Which dimension counts the rows?",
 )
 def items_treated_as_rows(weights):
     visible = weights.clone()
@@ -460,9 +467,9 @@ def items_treated_as_rows(weights):
 
 @misconception(
     "mask_scores",
-    confuses="a score of zero, or near it, with a weight of zero: masked scores are 0, or near it, "
-    "before softmax",
-    hint="What does softmax make of a score of 0? And of 1e-9?",
+    confuses="a score of zero with a weight of zero: masked scores are 0, or close to 0, before "
+    "softmax",
+    hint="Which weights does softmax give to scores of 0 and 1e-9?",
 )
 def score_of_zero(scores):
     return scores.tril()
@@ -470,7 +477,8 @@ def score_of_zero(scores):
 
 @misconception(
     "mask_scores",
-    confuses="low with low enough: -10 is an ordinary score",
+    confuses="a low score with minus infinity: masked scores become -10, which an ordinary score "
+    "may reach",
     hint="What if a visible score is -20?",
 )
 def minus_ten(scores):
@@ -480,7 +488,7 @@ def minus_ten(scores):
 
 @misconception(
     "mask_scores",
-    confuses="a number below all scores with the lowest score: masked scores become the lowest "
+    confuses="a value below all scores with the lowest score: masked scores become the lowest "
     "score instead of minus infinity",
     hint="If a future score equals a visible one, they get the same weight. Should they?",
 )
@@ -491,7 +499,7 @@ def lowest_score(scores):
 
 @misconception(
     "mask_scores",
-    confuses="lower with low enough: a high future score stays visible",
+    confuses="a lower score with a hidden one: a future score that is high enough stays visible",
     hint="What if a future score is 95 above the visible ones?",
 )
 def lowered_by_a_hundred(scores):
@@ -500,8 +508,8 @@ def lowered_by_a_hundred(scores):
 
 @misconception(
     "mask_scores",
-    confuses="the sign of infinity: rows with a future become nan in softmax",
-    hint="What does softmax make of plus infinity?",
+    confuses="minus infinity with plus infinity: rows with future tokens become nan in softmax",
+    hint="What does softmax return for a row that contains plus infinity?",
 )
 def plus_infinity(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -510,8 +518,8 @@ def plus_infinity(scores):
 
 @misconception(
     "mask_scores",
-    confuses="future with past: the lower triangle is masked",
-    hint="Print your result: which scores does row 0 keep?",
+    confuses="the future with the past: the lower triangle is masked",
+    hint="Print your result. Which scores are left in row 0?",
 )
 def past_masked(scores):
     past = torch.ones_like(scores, dtype=torch.bool).tril(diagonal=-1)
@@ -520,8 +528,8 @@ def past_masked(scores):
 
 @misconception(
     "mask_scores",
-    confuses="above the diagonal with the diagonal and above: the first token sees nothing",
-    hint="Softmax of a row of minus infinities is nan. Which row could that be?",
+    confuses="strictly above the diagonal with on or above it: the first token sees nothing",
+    hint="Softmax turns a row of minus infinities into nan. In which row does that happen here?",
 )
 def own_score_masked(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu()
@@ -530,8 +538,8 @@ def own_score_masked(scores):
 
 @misconception(
     "mask_scores",
-    confuses="where the future begins: the next token keeps its score",
-    hint="How many scores may row 0 keep?",
+    confuses="the next token with the current one: the next token keeps its score",
+    hint="How many scores should be left in row 0?",
 )
 def next_token_keeps_its_score(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=2)
@@ -540,10 +548,10 @@ def next_token_keeps_its_score(scores):
 
 @misconception(
     "mask_scores",
-    confuses="scores with masked scores: the result of the masking is thrown away, and the scores "
-    "are returned unchanged",
-    hint="Compare the scores and your result. `masked_fill` returns a new tensor: which line keeps "
-    "it?",
+    confuses="the original scores with the masked ones: the masked scores are discarded, and the "
+    "original ones are returned",
+    hint="Compare your result with the scores. `masked_fill` returns a new tensor. In which line "
+    "do you use it?",
 )
 def result_thrown_away(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -553,7 +561,7 @@ def result_thrown_away(scores):
 
 @misconception(
     "mask_scores",
-    confuses="a new tensor with the caller's own: the scores are changed in place",
+    confuses="a new tensor with the caller's: the scores are changed in place",
     hint="Print the scores before and after the call.",
 )
 def caller_changed_scores(scores):
@@ -582,7 +590,7 @@ def weights_already(scores):
 
 @misconception(
     "mask_scores",
-    confuses="place with value: a visible score of zero is masked as well",
+    confuses="a score's position with its value: a visible score of zero is masked as well",
     hint="What if a visible score is exactly 0?",
 )
 def zeros_are_masked(scores):
@@ -592,7 +600,7 @@ def zeros_are_masked(scores):
 
 @misconception(
     "mask_scores",
-    confuses="place with value: a future score of zero is left in",
+    confuses="a score's position with its value: a future score of zero is not masked",
     hint="What if a future score is exactly 0?",
 )
 def future_zeros_are_left(scores):
@@ -601,7 +609,7 @@ def future_zeros_are_left(scores):
 
 @misconception(
     "mask_scores",
-    confuses="masking with scaling: the visible scores are divided as well",
+    confuses="masking with masking and scaling: the visible scores are divided as well",
     hint="Compare a visible score before and after the call.",
 )
 def scaled_too(scores):
@@ -611,9 +619,9 @@ def scaled_too(scores):
 
 @misconception(
     "mask_scores",
-    confuses="the last two dimensions with the first two: the mask is as large as the first two "
+    confuses="the last two dimensions with the first two: the mask has the size of the first two "
     "dimensions, not the last two",
-    hint="Try scores of shape (2, 5, 5): how large is your mask?",
+    hint="Try scores of shape (2, 5, 5). What is the shape of your mask?",
 )
 def mask_of_the_first_dimensions(scores):
     rows, columns = scores.shape[0], scores.shape[1]
@@ -648,7 +656,7 @@ def scores_turned(scores):
 
 @misconception(
     "mask_scores",
-    confuses="plain values with values that carry a gradient: no gradient flows back to the scores",
+    confuses="plain values with values that have a gradient: no gradient flows back to the scores",
     hint="Does your result have a `grad_fn` when the scores require gradients?",
 )
 def scores_cut_off(scores):
@@ -659,7 +667,7 @@ def scores_cut_off(scores):
 @misconception(
     "mask_scores",
     confuses="the dtype of the scores with float32: the result is always float32",
-    hint="Call it with float64 scores: what is the dtype of the result?",
+    hint="Call it with float64 scores. What is the dtype of the result?",
 )
 def scores_in_float32(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -668,8 +676,8 @@ def scores_in_float32(scores):
 
 @misconception(
     "mask_scores",
-    confuses="the precision of the scores with float32: digits are lost along the way",
-    hint="A float64 result can't have more digits than its least precise step.",
+    confuses="the dtype of the scores with float32: precision is lost along the way",
+    hint="A float64 result is only as precise as its least precise step.",
 )
 def digits_lost(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -686,8 +694,8 @@ def _causal(scores):
 
 @misconception(
     "causal_attention_weights",
-    confuses="causal attention with attention: nothing is masked",
-    hint="What weight does token 0 give to token 1?",
+    confuses="causal attention with unmasked attention: nothing is masked",
+    hint="Which weight does token 0 give to token 1?",
 )
 def no_mask(queries, keys):
     return torch.softmax(queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5, dim=-1)
@@ -695,8 +703,8 @@ def no_mask(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="scores with scaled scores: the division is left out",
-    hint="What are scores divided by before softmax?",
+    confuses="plain scores with scaled ones: the division is left out",
+    hint="What are the scores divided by before softmax?",
 )
 def not_scaled(queries, keys):
     return torch.softmax(_causal(queries @ keys.transpose(-2, -1)), dim=-1)
@@ -704,9 +712,9 @@ def not_scaled(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="minus infinity with -1000: after the division by the root of a large d, -1000 is not "
-    "low enough, and the future keeps a little weight",
-    hint="For d = 4096, what does -1000 become when it is divided by the root of d?",
+    confuses="minus infinity with -1000: after the division by the square root of a large d, -1000 "
+    "is not low enough, and the future keeps a little weight",
+    hint="What does -1000 become when it is divided by the square root of d = 4096?",
 )
 def masked_with_minus_1000(queries, keys):
     scores = queries @ keys.transpose(-2, -1)
@@ -726,7 +734,7 @@ def divided_by_d(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a square root with a whole number: the root is truncated to a whole number",
+    confuses="a real number with an integer: the square root is truncated to an integer",
     hint="What is the square root of 3? Which value does your code use?",
 )
 def whole_number_root(queries, keys):
@@ -736,8 +744,8 @@ def whole_number_root(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the size of a vector with the number of tokens: the scores are divided by the root "
-    "of the number of tokens",
+    confuses="the size of a vector with the number of tokens: the scores are divided by the square "
+    "root of the number of tokens",
     hint="Which dimension of the keys does the dot product sum over?",
 )
 def root_of_the_length(queries, keys):
@@ -747,9 +755,9 @@ def root_of_the_length(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the last dimension with dimension 1, which it is only without a batch: the size "
-    "under the root is that of dimension 1, which is the last one only without a batch",
-    hint="Try inputs of shape (2, 5, 3): what do you divide by?",
+    confuses="the last dimension with dimension 1: the scores are divided by the square root of "
+    "the size of dimension 1, which is the last dimension only if there is no batch",
+    hint="Try inputs of shape (2, 5, 3). What do you divide by?",
 )
 def root_of_dimension_one(queries, keys):
     scores = queries @ keys.transpose(-2, -1)
@@ -767,8 +775,9 @@ def multiplied_by_the_root(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="masking scores with zeroing weights: rows no longer sum to one",
-    hint="Add up each row of your result.",
+    confuses="masking scores before softmax with zeroing weights after it: rows no longer sum to "
+    "one",
+    hint="Add up each row of your result. Is each sum one?",
 )
 def zeroed_after_softmax(queries, keys):
     scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
@@ -777,9 +786,9 @@ def zeroed_after_softmax(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a score of zero, or near it, with a weight of zero: masked scores are 0, or near it, "
-    "before softmax",
-    hint="What does softmax make of a score of 0? And of -1e-9?",
+    confuses="a score of zero with a weight of zero: masked scores are 0, or close to 0, before "
+    "softmax",
+    hint="Which weights does softmax give to scores of 0 and -1e-9?",
 )
 def zeroed_before_softmax(queries, keys):
     scores = (queries @ keys.transpose(-2, -1)).tril()
@@ -788,7 +797,8 @@ def zeroed_before_softmax(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="low with low enough: -10 is an ordinary score",
+    confuses="a low score with minus infinity: masked scores become -10, which an ordinary score "
+    "may reach",
     hint="What if all visible scores are below -30?",
 )
 def masked_with_minus_ten(queries, keys):
@@ -799,8 +809,8 @@ def masked_with_minus_ten(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="keys with queries: columns sum to one",
-    hint="Add up a row, then a column of your result.",
+    confuses="keys with queries: columns sum to one instead of rows",
+    hint="Add up a row and then a column of your result. Which of these sums should be one?",
 )
 def softmax_over_queries(queries, keys):
     scores = _causal(queries @ keys.transpose(-2, -1))
@@ -810,8 +820,8 @@ def softmax_over_queries(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="the last dimension with dimension 1: softmax runs along dimension 1, which is the "
-    "last one only without a batch",
-    hint="Try inputs of shape (2, 5, 3) and add up a row.",
+    "last dimension only if there is no batch",
+    hint="Try inputs of shape (2, 5, 3), and add up a row of the weights. Is the sum one?",
 )
 def softmax_over_dimension_one(queries, keys):
     scores = _causal(queries @ keys.transpose(-2, -1))
@@ -821,8 +831,8 @@ def softmax_over_dimension_one(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="the last dimension with dimension 2: softmax runs along dimension 2, which is the "
-    "last one only with one leading dimension",
-    hint="Try inputs with two leading dimensions.",
+    "last dimension only if there is exactly one leading dimension",
+    hint="Try inputs with two leading dimensions. Along which dimension do the weights sum to one?",
 )
 def softmax_over_dimension_two(queries, keys):
     scores = _causal(queries @ keys.transpose(-2, -1))
@@ -832,7 +842,7 @@ def softmax_over_dimension_two(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="queries with keys: row t of the weights belongs to key t, not to query t",
-    hint="Which of the two sets does row t of the result belong to?",
+    hint="Does row t of your result belong to query t or to key t?",
 )
 def roles_swapped(queries, keys):
     scores = _causal(keys @ queries.transpose(-2, -1))
@@ -841,8 +851,8 @@ def roles_swapped(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="keys with queries: queries are scored against each other",
-    hint="Change the keys: does your result change?",
+    confuses="keys with queries: queries are compared with each other",
+    hint="Change the keys. Does your result change?",
 )
 def keys_not_used(queries, keys):
     scores = _causal(queries @ queries.transpose(-2, -1))
@@ -851,8 +861,8 @@ def keys_not_used(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="future with past: a token sees itself and what comes after it",
-    hint="Where are the zeros of your result?",
+    confuses="the future with the past: a token sees itself and the tokens after it",
+    hint="Where in your result are the zeros?",
 )
 def looks_at_the_future(queries, keys):
     scores = queries @ keys.transpose(-2, -1)
@@ -862,8 +872,8 @@ def looks_at_the_future(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="above the diagonal with the diagonal and above: a token does not see itself",
-    hint="What is the first row of your result?",
+    confuses="strictly above the diagonal with on or above it: a token does not see itself",
+    hint="Print the first row of your result. Which of its weights should be zero?",
 )
 def does_not_see_itself(queries, keys):
     scores = queries @ keys.transpose(-2, -1)
@@ -873,8 +883,8 @@ def does_not_see_itself(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="where the future begins: the next token is still seen",
-    hint="What is the first row of your result?",
+    confuses="the next token with the current one: the next token is still visible",
+    hint="Print the first row of your result. Which of its weights should be zero?",
 )
 def sees_the_next_token(queries, keys):
     scores = queries @ keys.transpose(-2, -1)
@@ -885,7 +895,7 @@ def sees_the_next_token(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="attention with a running mean: every visible token has the same weight",
-    hint="Change the queries: does your result change?",
+    hint="Change the queries. Does your result change?",
 )
 def running_mean(queries, keys):
     visible = torch.ones_like(queries @ keys.transpose(-2, -1)).tril()
@@ -894,7 +904,7 @@ def running_mean(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="place with value: scores of zero are masked as well",
+    confuses="a score's position with its value: scores of zero are masked as well",
     hint="What if a query is a vector of zeros?",
 )
 def scores_of_zero_masked(queries, keys):
@@ -905,9 +915,9 @@ def scores_of_zero_masked(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="each sequence of a batch with the first: all queries meet the keys of the first "
-    "sequence",
-    hint="Change the second sequence's keys: does its result change?",
+    confuses="each sequence of a batch with the first: all queries are compared with the keys of "
+    "the first sequence",
+    hint="Change the keys of the second sequence. Does its result change?",
 )
 def keys_of_the_first_sequence(queries, keys):
     first = keys[:1] if keys.dim() > 2 else keys
@@ -919,7 +929,7 @@ def keys_of_the_first_sequence(queries, keys):
     "causal_attention_weights",
     confuses="the last two dimensions with the first two: the first two dimensions of the keys are "
     "swapped instead of the last two",
-    hint="Try inputs of shape (2, 5, 3): which dimensions are swapped?",
+    hint="Try inputs of shape (2, 5, 3). Which dimensions do you swap?",
 )
 def first_dimensions_swapped(queries, keys):
     scores = _causal(queries @ keys.transpose(0, 1))
@@ -928,9 +938,9 @@ def first_dimensions_swapped(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="one dimension in front with any number of them: only inputs with one leading "
+    confuses="any number of leading dimensions with exactly one: only inputs with one leading "
     "dimension work",
-    hint="Try inputs of shape (2, 3, 5, 6).",
+    hint="Try inputs of shape (2, 3, 5, 6). What happens?",
 )
 def one_batch_dimension_only(queries, keys):
     if queries.dim() == 2:
@@ -942,8 +952,9 @@ def one_batch_dimension_only(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="dimension 1 with the last but one: the number of tokens is taken from dimension 1",
-    hint="Call it with a matrix, a batch, and a batch with heads: what is dimension 1 of each?",
+    confuses="the second-to-last dimension with dimension 1: the number of tokens is taken from "
+    "dimension 1",
+    hint="Call it with a matrix, a batch, and a batch with heads. What is dimension 1 of each?",
 )
 def number_of_tokens_from_dimension_one(queries, keys):
     num_tokens = queries.shape[1]
@@ -954,8 +965,8 @@ def number_of_tokens_from_dimension_one(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="softmax once with softmax twice: softmax is applied twice",
-    hint="A weight of zero must stay zero: what does a second softmax turn it into?",
+    confuses="one softmax with two: softmax is applied twice",
+    hint="A weight of zero must stay zero. What does a second softmax turn it into?",
 )
 def softmax_twice(queries, keys):
     scores = _causal(queries @ keys.transpose(-2, -1))
@@ -974,7 +985,7 @@ def logarithms(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a new tensor with the caller's own: the queries are scaled in place",
+    confuses="a new tensor with the caller's: the queries are scaled in place",
     hint="Print the queries before and after the call.",
 )
 def queries_scaled_in_place(queries, keys):
@@ -984,7 +995,7 @@ def queries_scaled_in_place(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="plain values with values that carry a gradient: no gradient flows back to the keys",
+    confuses="plain values with values that have a gradient: no gradient flows back to the keys",
     hint="Which of the two inputs gets a gradient?",
 )
 def keys_cut_off(queries, keys):
@@ -994,8 +1005,8 @@ def keys_cut_off(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the precision of the inputs with float32: digits are lost along the way",
-    hint="A float64 result can't have more digits than its least precise step.",
+    confuses="the dtype of the inputs with float32: precision is lost along the way",
+    hint="A float64 result is only as precise as its least precise step.",
 )
 def digits_of_float32(queries, keys):
     scores = _causal(queries.float() @ keys.float().transpose(-2, -1))
@@ -1006,7 +1017,7 @@ def digits_of_float32(queries, keys):
     "causal_attention_weights",
     confuses="a dimension of size one with no dimension: dimensions of size one are dropped from "
     "the result",
-    hint="Try a single token: what is the shape of the result?",
+    hint="Try a single token. What is the shape of the result?",
 )
 def ones_squeezed(queries, keys):
     scores = _causal(queries @ keys.transpose(-2, -1))
@@ -1015,7 +1026,8 @@ def ones_squeezed(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="transposing the keys with reshaping them: a key is torn apart",
+    confuses="transposing the keys with reshaping them: the entries of one key end up in different "
+    "columns",
     hint="Take keys of shape (2, 3), and print the matrix that you multiply the queries by. Is "
     "each key still in one piece?",
 )
@@ -1026,8 +1038,8 @@ def keys_reshaped(queries, keys):
 
 @misconception(
     "causal_mask",
-    confuses="its own mask with one that belongs to the caller: the same tensor is returned for "
-    "the same size, whatever was done to it",
+    confuses="the function's own mask with the caller's: the same tensor is returned for the same "
+    "size, even if the caller has changed it",
     hint="Call it, invert the mask in place with `logical_not_()`, and call it again with the same "
     "sizes. Which mask comes back?",
 )
@@ -1042,10 +1054,10 @@ def _kept_mask_kept_by_its_size(num_tokens):
 
 @misconception(
     "causal_attention_weights",
-    confuses="low before the division with low after the division: hidden "
-    "scores are made low before the division, and are not low enough after it",
-    hint="A hidden score of -500 is divided by the root of 4096. How far below the others is it "
-    "then?",
+    confuses="low before the division with low after it: masked scores are low before the "
+    "division, but not low enough after it",
+    hint="A masked score of -500 is divided by the square root of 4096. How far below the others "
+    "is it then?",
 )
 def hidden_before_a_large_root(queries, keys):
     num_tokens = queries.shape[-2]
@@ -1057,7 +1069,8 @@ def hidden_before_a_large_root(queries, keys):
 @misconception(
     "mask_scores",
     confuses="scores with weights: softmax comes first, and its weights are masked",
-    hint="The question asks for scores. Which step comes after it, and is it in your code already?",
+    hint="The question asks for scores. Which step comes after it, and does your code already "
+    "contain that step?",
 )
 def weights_masked(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)

@@ -20,7 +20,7 @@ def weights_of(scores):
 
 @misconception(
     "attend_block",
-    confuses="the definition with a way to compute it: exp of a large score is infinite",
+    confuses="the definition with a stable computation: exp of a large score is infinite",
     hint="What is exp(1000)? Which number could be subtracted from all scores of a query first?",
 )
 def overflows_for_large_scores(queries, keys, values):
@@ -31,9 +31,9 @@ def overflows_for_large_scores(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="a stable output with a stable logarithm: for large scores the log-sum-exp is "
+    confuses="a stable output with a stable log-sum-exp: for large scores, the log-sum-exp is "
     "infinite",
-    hint="The output stays finite for large scores. Does the second result?",
+    hint="The output stays finite for large scores. Does the second result stay finite, too?",
 )
 def log_sum_exp_by_definition(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -42,9 +42,9 @@ def log_sum_exp_by_definition(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the sum of the exponentials with its logarithm: the second result is the sum of the "
-    "exponentials, not its logarithm",
-    hint="Can your second result be negative? A logarithm can.",
+    confuses="the logarithm of the sum of exponentials with the sum itself: the second result is "
+    "the sum of the exponentials, not its logarithm",
+    hint="A logarithm can be negative. Can your second result be negative?",
 )
 def sum_without_logarithm(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -53,7 +53,8 @@ def sum_without_logarithm(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="one number per query with a column of them: the dimension of size one is left over",
+    confuses="one number per query with a column of numbers: the second result has an extra "
+    "dimension of size one",
     hint="The second result is (..., T). What is the shape of yours?",
 )
 def kept_dimension(queries, keys, values):
@@ -63,9 +64,9 @@ def kept_dimension(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the natural logarithm with the one to base two, as kernels use it: the second result "
-    "is a logarithm to base two",
-    hint="For one key with the score 1, the log-sum-exp is 1. What is yours?",
+    confuses="the natural logarithm with the base-2 logarithm, which kernels use: the second "
+    "result is a base-2 logarithm",
+    hint="For one key with a score of 1, the log-sum-exp is 1. What is yours?",
 )
 def logarithm_to_base_two(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -74,8 +75,8 @@ def logarithm_to_base_two(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the order of the pair: the log-sum-exp comes first",
-    hint="Which of the two comes first: output or log-sum-exp?",
+    confuses="the first result with the second: the log-sum-exp comes before the output",
+    hint="Which of the two comes first: the output or the log-sum-exp?",
 )
 def log_sum_exp_first(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -84,9 +85,9 @@ def log_sum_exp_first(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the largest score with the log-sum-exp: the second result is the largest score, not "
+    confuses="the log-sum-exp with the largest score: the second result is the largest score, not "
     "the log-sum-exp",
-    hint="Two keys with the score 0: the sum of the exponentials is 2. What is its logarithm?",
+    hint="For two keys with a score of 0, the sum of the exponentials is 2. What is its logarithm?",
 )
 def largest_score_returned(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -95,9 +96,8 @@ def largest_score_returned(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="scores with scaled scores in the second result: the log-sum-exp is taken of unscaled "
-    "scores",
-    hint="Both results come from the same scores. Are yours divided by the root of d in both?",
+    confuses="plain scores with scaled scores: the log-sum-exp is computed from unscaled scores",
+    hint="Both results come from the same scores. Do you divide by the square root of d for both?",
 )
 def log_sum_exp_of_unscaled_scores(queries, keys, values):
     unscaled = queries @ keys.transpose(-2, -1)
@@ -106,8 +106,8 @@ def log_sum_exp_of_unscaled_scores(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="scores with scaled scores: nothing is divided",
-    hint="What are scores divided by before softmax?",
+    confuses="plain scores with scaled ones: the scores are not divided",
+    hint="What are the scores divided by before softmax?",
 )
 def scores_not_divided(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1)
@@ -128,7 +128,8 @@ def summed_over_queries(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="an output with a sum: the division by the sum of the exponentials is left out",
+    confuses="a weighted mean with a weighted sum: the output is not divided by the sum of the "
+    "exponentials",
     hint="If all values are one, every output must be one. What is yours?",
 )
 def output_not_divided(queries, keys, values):
@@ -140,9 +141,9 @@ def output_not_divided(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="statistics with constants: the log-sum-exp has no gradient",
-    hint="The second result depends on queries and keys, and a later merge is trained through it. "
-    "Does it have a gradient?",
+    confuses="results that need a gradient with constants: the log-sum-exp has no gradient",
+    hint="The second result depends on queries and keys, and merging is trained through it. Does "
+    "it have a gradient?",
 )
 def statistics_detached(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -163,8 +164,9 @@ def masked_like_causal(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the shifted sum with the whole: the largest score is not added back to the logarithm",
-    hint="For one key with the score 1, the log-sum-exp is 1. What is yours?",
+    confuses="the whole log-sum-exp with the shifted one: the largest score is not added back to "
+    "the logarithm",
+    hint="For one key with a score of 1, the log-sum-exp is 1. What is yours?",
 )
 def shift_not_added_back(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -177,8 +179,9 @@ def shift_not_added_back(queries, keys, values):
 
 @misconception(
     "merge_blocks",
-    confuses="two blocks with two equal halves: the outputs are averaged",
-    hint="Should a block with ten times the sum of exponentials count only as much as the other?",
+    confuses="two blocks with two equal halves: the plain mean of the outputs is returned",
+    hint="Should a block whose sum of exponentials is ten times as large count only as much as the "
+    "other?",
 )
 def outputs_averaged(output_a, lse_a, output_b, lse_b):
     return (output_a + output_b) / 2, torch.logaddexp(lse_a, lse_b)
@@ -186,8 +189,8 @@ def outputs_averaged(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the definition with a way to compute it: exp of a large log-sum-exp is infinite",
-    hint="What is exp(1000)? Only the difference of the two log-sum-exps decides the shares.",
+    confuses="the definition with a stable computation: exp of a large log-sum-exp is infinite",
+    hint="What is exp(1000)? The shares depend only on the difference of the two log-sum-exps.",
 )
 def exponentials_without_a_shift(output_a, lse_a, output_b, lse_b):
     sum_a, sum_b = torch.exp(lse_a), torch.exp(lse_b)
@@ -197,8 +200,9 @@ def exponentials_without_a_shift(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="log-sum-exp with running maximum: the larger of the two log-sum-exps is returned",
-    hint="Two blocks with the log-sum-exp 0 have a sum of 2. What is its logarithm?",
+    confuses="the merged log-sum-exp with the running maximum: the larger of the two log-sum-exps "
+    "is returned",
+    hint="Two blocks with a log-sum-exp of 0 have a sum of 2. What is the logarithm of 2?",
 )
 def larger_one_returned(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -208,8 +212,9 @@ def larger_one_returned(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the two shares: each output is multiplied by the share of the other one",
-    hint="If the first block is empty, whose output must be returned?",
+    confuses="a block's own share with the other block's: each output is multiplied by the share "
+    "of the other one",
+    hint="If the first block is empty, which output must be returned?",
 )
 def shares_swapped(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -219,8 +224,10 @@ def shares_swapped(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="a share per query with one per column: the shares lack the last axis",
-    hint="A share is (..., T), an output (..., T, d). Which axis must be added, and where?",
+    confuses="one share per query with one per column: the shares have no last dimension that "
+    "matches the outputs",
+    hint="A share has shape (..., T), and an output has shape (..., T, d). Where must you add a "
+    "dimension?",
 )
 def share_without_the_last_axis(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -230,9 +237,10 @@ def share_without_the_last_axis(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="a factor per query with one per column: the factors of the outputs lack the last "
-    "axis, which the sum of the factors has",
-    hint="A factor is (..., T), an output (..., T, d). Which axis must be added, and where?",
+    confuses="one factor per query with one per column: the factors of the outputs lack the last "
+    "dimension, which the sum of the factors has",
+    hint="A factor has shape (..., T), and an output has shape (..., T, d). Where must you add a "
+    "dimension?",
 )
 def factors_without_the_last_axis(output_a, lse_a, output_b, lse_b):
     larger = torch.maximum(lse_a, lse_b)
@@ -244,9 +252,9 @@ def factors_without_the_last_axis(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the new statistics with those of the first block: the second result is the "
+    confuses="the merged log-sum-exp with that of the first block: the second result is the "
     "log-sum-exp of the first block alone",
-    hint="The second result belongs to the keys of both blocks. Does it change with lse_b?",
+    hint="The second result describes the keys of both blocks. Does it change with lse_b?",
 )
 def first_log_sum_exp_returned(output_a, lse_a, output_b, lse_b):
     share_a = torch.exp(lse_a - torch.logaddexp(lse_a, lse_b)).unsqueeze(-1)
@@ -255,9 +263,10 @@ def first_log_sum_exp_returned(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="shares with constants: no gradient flows through the shares into the log-sum-exps",
-    hint="The output depends on both log-sum-exps, and these depend on queries and keys. Where "
-    "does your code cut the gradient?",
+    confuses="shares that need a gradient with constants: no gradient flows through the shares "
+    "into the log-sum-exps",
+    hint="The output depends on both log-sum-exps, which depend on queries and keys. Where does "
+    "your code cut the gradient?",
 )
 def shares_without_gradient(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -267,8 +276,8 @@ def shares_without_gradient(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the sum of logarithms with the logarithm of a sum: the two log-sum-exps are added",
-    hint="log(a) + log(b) is the logarithm of a product. Which operation joins two sums?",
+    confuses="the logarithm of a sum with the sum of logarithms: the two log-sum-exps are added",
+    hint="log(a) + log(b) is the logarithm of a product. Which operation merges two sums?",
 )
 def logarithms_added(output_a, lse_a, output_b, lse_b):
     share_a = torch.sigmoid(lse_a - lse_b).unsqueeze(-1)
@@ -278,7 +287,7 @@ def logarithms_added(output_a, lse_a, output_b, lse_b):
 @misconception(
     "merge_blocks",
     confuses="shares with log-sum-exps: the outputs are weighted by lse_a / (lse_a + lse_b)",
-    hint="A log-sum-exp may be negative. Can a share be?",
+    hint="A log-sum-exp may be negative. May a share be negative?",
 )
 def logarithms_as_shares(output_a, lse_a, output_b, lse_b):
     share_a = (lse_a / (lse_a + lse_b)).unsqueeze(-1)
@@ -287,9 +296,9 @@ def logarithms_as_shares(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="factors with shares: both outputs are scaled, but not divided by the sum of the "
+    confuses="shares with factors: both outputs are scaled, but not divided by the sum of the "
     "factors",
-    hint="If all values are one, both outputs are one. What is your merged one?",
+    hint="If all values are one, both outputs are one. What is your merged output?",
 )
 def factors_as_shares(output_a, lse_a, output_b, lse_b):
     largest = torch.maximum(lse_a, lse_b)
@@ -300,9 +309,9 @@ def factors_as_shares(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="finished outputs with sums that still must be divided: the finished outputs are "
-    "added up",
-    hint="If all values are one, both outputs are one. What is your merged one?",
+    confuses="finished outputs with sums that still have to be divided: the finished outputs are "
+    "added",
+    hint="If all values are one, both outputs are one. What is your merged output?",
 )
 def outputs_added(output_a, lse_a, output_b, lse_b):
     return output_a + output_b, torch.logaddexp(lse_a, lse_b)
@@ -310,9 +319,9 @@ def outputs_added(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the block that counts more with the one that counts alone: the block with the "
+    confuses="the block that counts more with the only block that counts: the block with the "
     "smaller log-sum-exp is dropped",
-    hint="Two blocks with nearly the same log-sum-exp: does only one of them count?",
+    hint="If two blocks have nearly the same log-sum-exp, should only one of them count?",
 )
 def the_larger_block_wins(output_a, lse_a, output_b, lse_b):
     first = (lse_a >= lse_b).unsqueeze(-1)
@@ -321,8 +330,9 @@ def the_larger_block_wins(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="minus infinity with a number: an empty first block gives nan",
-    hint="What is minus infinity minus minus infinity? What do you shift by when a block is empty?",
+    confuses="minus infinity with a finite number: an empty first block gives nan",
+    hint="What is minus infinity minus minus infinity? Which number do you subtract when a block "
+    "is empty?",
 )
 def shifted_by_the_first(output_a, lse_a, output_b, lse_b):
     sum_b = torch.exp(lse_b - lse_a)
@@ -332,9 +342,9 @@ def shifted_by_the_first(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="finite numbers with all numbers: minus infinity is replaced with a low number, which "
-    "is returned as a score",
-    hint="How low must a number be if other scores are -1000?",
+    confuses="minus infinity with a low number: minus infinity is replaced with a low number, "
+    "which is then returned as a log-sum-exp",
+    hint="If all other scores are -1000, how low must a number be to have no effect?",
 )
 def minus_infinity_cut_at_minus_a_hundred(output_a, lse_a, output_b, lse_b):
     lse_a, lse_b = lse_a.clamp(min=-100.0), lse_b.clamp(min=-100.0)
@@ -344,9 +354,9 @@ def minus_infinity_cut_at_minus_a_hundred(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="one share per query with one for all of them: all queries give the first block the "
-    "same share",
-    hint="Each query has its own log-sum-exps. What is the shape of your shares?",
+    confuses="one share per query with one share for all queries: the share of the first block is "
+    "the same for all queries",
+    hint="Each query has its own two log-sum-exps. What is the shape of your shares?",
 )
 def one_share_for_all_queries(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -356,8 +366,8 @@ def one_share_for_all_queries(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the order of the pair: the log-sum-exp comes first",
-    hint="Which of the two comes first: output or log-sum-exp?",
+    confuses="the first result with the second: the log-sum-exp comes before the output",
+    hint="Which of the two comes first: the output or the log-sum-exp?",
 )
 def merged_log_sum_exp_first(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -406,8 +416,8 @@ def merged(queries, keys, values, block_size, carry):
 @misconception(
     "blockwise_attention",
     confuses="sums with different shifts: the old output is not rescaled when the maximum grows",
-    hint="What was added up so far was shifted by the old maximum. Which factor brings it to the "
-    "new one?",
+    hint="The sums so far were shifted by the old maximum. Which factor converts them to the new "
+    "one?",
 )
 def old_output_not_rescaled(queries, keys, values, block_size):
     def fade(highest, higher):
@@ -418,8 +428,8 @@ def old_output_not_rescaled(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the output with all that is carried on: the old sum is not rescaled",
-    hint="Two things are carried along besides the maximum. Which of them is multiplied by the "
+    confuses="both running sums with the output alone: the old sum of exponentials is not rescaled",
+    hint="Two running sums are kept besides the maximum. Which of them do you multiply by the "
     "factor?",
 )
 def old_sum_not_rescaled(queries, keys, values, block_size):
@@ -431,9 +441,9 @@ def old_sum_not_rescaled(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="new with old: nothing is rescaled when the maximum grows",
-    hint="What was added up so far was shifted by the old maximum. Which factor brings it to the "
-    "new one?",
+    confuses="the new maximum with the old one: nothing is rescaled when the maximum grows",
+    hint="The sums so far were shifted by the old maximum. Which factor converts them to the new "
+    "one?",
 )
 def nothing_rescaled(queries, keys, values, block_size):
     return online(queries, keys, values, block_size, lambda old, new: (1.0, 1.0))
@@ -441,8 +451,8 @@ def nothing_rescaled(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="old minus new with new minus old: the earlier sum is rescaled in the wrong direction",
-    hint="The new maximum is larger. Must the earlier sum become larger or smaller?",
+    confuses="old minus new with new minus old: the old sum is rescaled in the wrong direction",
+    hint="The new maximum is larger. Must the old sum become larger or smaller?",
 )
 def rescaled_the_wrong_way_round(queries, keys, values, block_size):
     def fade(highest, higher):
@@ -454,9 +464,9 @@ def rescaled_the_wrong_way_round(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the number of blocks with S // block_size: the last block is dropped if it is "
-    "shorter",
-    hint="Seven keys in blocks of three: how many blocks are there?",
+    confuses="the number of blocks with S // block_size: if the last block is shorter, it is "
+    "dropped",
+    hint="How many blocks of three do seven keys need?",
 )
 def last_short_block_dropped(queries, keys, values, block_size):
     num_keys = max(keys.shape[-2] // block_size, 1) * block_size
@@ -466,8 +476,9 @@ def last_short_block_dropped(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="no score yet with a score of zero: for low scores all exponentials vanish",
-    hint="If all scores are below -1000, what is exp(score - 0)? What is lower than every score?",
+    confuses="no score so far with a score of zero: for low scores, all exponentials vanish",
+    hint="If all scores are below -1000, what is exp(score - 0)? Which starting value is lower "
+    "than every score?",
 )
 def maximum_starts_at_zero(queries, keys, values, block_size):
     return online(queries, keys, values, block_size, faded, start=0.0)
@@ -475,8 +486,10 @@ def maximum_starts_at_zero(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the maximum so far with that of the first block: the shift is decided once",
-    hint="What if the second block has a score that is larger by 1000?",
+    confuses="the maximum so far with that of the first block: the shift is the maximum of the "
+    "first block",
+    hint="What happens if a score in the second block is 1000 larger than the maximum of the first "
+    "block?",
 )
 def maximum_of_the_first_block_kept(queries, keys, values, block_size):
     shift = scores_of(queries, keys[..., :block_size, :]).amax(dim=-1, keepdim=True)
@@ -486,10 +499,10 @@ def maximum_of_the_first_block_kept(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="counting dimensions from the front with counting from the end: keys and values are "
-    "split along dimension 1, which holds the keys only in three dimensions",
-    hint="Call it with matrices, and with heads: which dimension holds the keys? Count it from the "
-    "end.",
+    confuses="a dimension counted from the end with one counted from the front: keys and values "
+    "are split along dimension 1, which holds the keys only in three-dimensional inputs",
+    hint="Call it with matrices and then with heads. Which dimension, counted from the end, holds "
+    "the keys?",
 )
 def split_along_dimension_one(queries, keys, values, block_size):
     outputs, sums = [], []
@@ -503,9 +516,9 @@ def split_along_dimension_one(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="another way to compute attention with another function: softmax is taken in each "
-    "block, and the outputs are averaged",
-    hint="Should a block whose scores are all low count as much as the others?",
+    confuses="a different way to compute attention with a different function: softmax is applied "
+    "in each block, and the outputs are averaged",
+    hint="Should a block whose scores are all low count as much as the other blocks?",
 )
 def blocks_averaged(queries, keys, values, block_size):
     blocks = zip(keys.split(block_size, dim=-2), values.split(block_size, dim=-2), strict=True)
@@ -515,9 +528,9 @@ def blocks_averaged(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="another way to compute attention with another function: the outputs of the blocks "
-    "are added",
-    hint="If all values are one, every output must be one. What is yours with two blocks?",
+    confuses="a different way to compute attention with a different function: the outputs of the "
+    "blocks are added",
+    hint="If all values are one, every output must be one. What is yours for two blocks?",
 )
 def blocks_added(queries, keys, values, block_size):
     blocks = zip(keys.split(block_size, dim=-2), values.split(block_size, dim=-2), strict=True)
@@ -527,9 +540,9 @@ def blocks_added(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="blocks of keys with local attention: the queries of a block see that block's keys "
-    "only",
-    hint="Every query sees all keys. Does yours see more than one block?",
+    confuses="blocks of keys with local attention: the queries of a block see only the keys of "
+    "that block",
+    hint="Every query sees all keys. Do yours see the keys of more than one block?",
 )
 def local_attention(queries, keys, values, block_size):
     scores = scores_of(queries, keys)
@@ -541,9 +554,9 @@ def local_attention(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the dtype of the inputs with float32, in which kernels add up: the sums are computed "
-    "in float32",
-    hint="Print the dtype of every sum for inputs in float64.",
+    confuses="the dtype of the inputs with float32, which kernels use for sums: the sums are "
+    "computed in float32",
+    hint="Print the dtype of every sum for float64 inputs.",
 )
 def float32_accumulators(queries, keys, values, block_size):
     inputs = (tensor.float() for tensor in (queries, keys, values))
@@ -552,10 +565,10 @@ def float32_accumulators(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="a division at the end with one in every block: an output that is already divided is "
-    "treated as a sum",
-    hint="After the first block the output is divided. What must be done before the next one is "
-    "added?",
+    confuses="one division at the end with one in every block: an output that has already been "
+    "divided is treated as a sum",
+    hint="After the first block, the output has been divided. What must you do before you add the "
+    "next block?",
 )
 def divided_in_every_block(queries, keys, values, block_size):
     highest = torch.full_like(queries[..., :1], -torch.inf)
@@ -573,7 +586,7 @@ def divided_in_every_block(queries, keys, values, block_size):
 @misconception(
     "blockwise_attention",
     confuses="the largest score so far with that of each block: each block is shifted by its own "
-    "amount",
+    "maximum",
     hint="The second block has lower scores than the first. What is the largest score so far?",
 )
 def maximum_of_this_block_alone(queries, keys, values, block_size):
@@ -588,9 +601,9 @@ def maximum_of_this_block_alone(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="all keys so far with those of the last block: each new block is weighed against the "
-    "block before it alone",
-    hint="Three blocks have equal scores. What share of the result does the last block get?",
+    confuses="all keys so far with those of the last block: each new block is weighted against "
+    "only the block before it",
+    hint="Three blocks have equal scores. Which share of the result does the last block get?",
 )
 def last_log_sum_exp_carried_on(queries, keys, values, block_size):
     return merged(queries, keys, values, block_size, lambda old, new: new)
@@ -598,9 +611,9 @@ def last_log_sum_exp_carried_on(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="all keys so far with those of the first block: each new block is weighed against the "
-    "first block alone",
-    hint="Three blocks have equal scores. What share of the result does the last block get?",
+    confuses="all keys so far with those of the first block: each new block is weighted against "
+    "only the first block",
+    hint="Three blocks have equal scores. Which share of the result does the last block get?",
 )
 def first_log_sum_exp_carried_on(queries, keys, values, block_size):
     return merged(queries, keys, values, block_size, lambda old, new: old)
@@ -610,7 +623,7 @@ def first_log_sum_exp_carried_on(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="all keys with those of the last block: the result is divided by the sum of the last "
     "block alone",
-    hint="If all values are one, every output must be one. What is yours with two blocks?",
+    hint="If all values are one, every output must be one. What is yours for two blocks?",
 )
 def sum_of_the_last_block_alone(queries, keys, values, block_size):
     def fade(highest, higher):
@@ -621,9 +634,10 @@ def sum_of_the_last_block_alone(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the largest score so far with that of the last block: the shift gets smaller with a "
-    "block of lower scores",
-    hint="The first block has scores of 1000, the second one of 0. What is exp(1000 - 0)?",
+    confuses="the largest score so far with that of the last block: the shift becomes smaller in a "
+    "block with lower scores",
+    hint="The first block has scores of 1000, and the second has scores of 0. What is exp(1000 - "
+    "0)?",
 )
 def maximum_of_the_last_block_alone(queries, keys, values, block_size):
     highest = torch.full_like(queries[..., :1], -torch.inf)
@@ -640,8 +654,9 @@ def maximum_of_the_last_block_alone(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="blockwise with safe: the sums run over plain exponentials",
-    hint="What is exp(1000)? And what is left of a query whose scores are all -1000?",
+    confuses="blockwise sums with stable ones: the sums are computed from exponentials of "
+    "unshifted scores",
+    hint="What is exp(1000)? And what is left for a query whose scores are all -1000?",
 )
 def plain_exponentials(queries, keys, values, block_size):
     total, output = 0.0, 0.0
@@ -654,7 +669,7 @@ def plain_exponentials(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="all blocks with the last one: only the last block counts",
+    confuses="all blocks with the last one: only the last block has an effect",
     hint="Change the first key. Does your result change?",
 )
 def last_block_only(queries, keys, values, block_size):
@@ -666,8 +681,8 @@ def last_block_only(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="scores with scaled scores: nothing is divided",
-    hint="What are scores divided by before softmax?",
+    confuses="plain scores with scaled ones: the scores are not divided",
+    hint="What are the scores divided by before softmax?",
 )
 def blocks_not_divided_by_the_root(queries, keys, values, block_size):
     return online(queries * math.sqrt(queries.shape[-1]), keys, values, block_size, faded)
@@ -675,9 +690,9 @@ def blocks_not_divided_by_the_root(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="statistics with constants: the log-sum-exps are detached",
-    hint="Both the outputs and their shares depend on queries and keys. Where does your code cut "
-    "the gradient?",
+    confuses="results that need a gradient with constants: the log-sum-exps are detached",
+    hint="The outputs and their shares depend on queries and keys. Where does your code cut the "
+    "gradient?",
 )
 def shares_of_blocks_detached(queries, keys, values, block_size):
     blocks = zip(keys.split(block_size, dim=-2), values.split(block_size, dim=-2), strict=True)
@@ -693,8 +708,8 @@ def shares_of_blocks_detached(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="every query with the first one: all queries are divided by the sum of the first",
-    hint="Each query has its own sum. What is the shape of yours?",
+    confuses="every query with the first one: all queries are divided by the sum of the first one",
+    hint="Each query has its own sum. What is the shape of your sums?",
 )
 def one_sum_for_all_queries(queries, keys, values, block_size):
     scores = scores_of(queries, keys)
@@ -705,8 +720,8 @@ def one_sum_for_all_queries(queries, keys, values, block_size):
 
 @misconception(
     "attend_block",
-    confuses="keys with queries: the log-sum-exp runs over the queries, the weights over the keys",
-    hint="Which shape should the log-sum-exp have: one number for each query, or for each key?",
+    confuses="keys with queries: the log-sum-exp runs over the queries instead of the keys",
+    hint="Which shape should the log-sum-exp have: one number for each query or one for each key?",
 )
 def log_sum_exp_over_queries(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -717,8 +732,7 @@ def log_sum_exp_over_queries(queries, keys, values):
     "attend_block",
     confuses="the largest score of each query with the largest of all: one number is subtracted "
     "from all scores, and queries with much smaller scores are lost",
-    hint="Take two queries, one with scores near 1000 and one with scores near 0. What is "
-    "exp(0 - 1000)?",
+    hint="Take one query with scores near 1000 and one with scores near 0. What is exp(0 - 1000)?",
 )
 def largest_of_all_subtracted(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -729,9 +743,9 @@ def largest_of_all_subtracted(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the largest score with the smallest: the smallest score is subtracted, and large "
-    "differences overflow",
-    hint="What is exp(1000)? Which score must be subtracted so that no exponent is above 0?",
+    confuses="the largest score with the smallest: the smallest score is subtracted, and exp "
+    "overflows if the scores differ a lot",
+    hint="What is exp(1000)? Which score must you subtract so that no exponent is above 0?",
 )
 def smallest_subtracted(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -743,9 +757,9 @@ def smallest_subtracted(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the sum over the keys with the sum over everything: one sum for all queries is the "
-    "divisor",
-    hint="Sum the weights of each query. Which sums should be one?",
+    confuses="the sum over the keys with the sum over everything: all queries are divided by the "
+    "same sum",
+    hint="Which weights should sum to one? Add up the weights of each query.",
 )
 def one_sum_for_all(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -758,8 +772,8 @@ def one_sum_for_all(queries, keys, values):
 @misconception(
     "attend_block",
     confuses="the logarithm of a sum with the logarithm of the sum plus one: one is added to the "
-    "sum before the logarithm",
-    hint="For one key with the score 1, the log-sum-exp is 1. What is yours?",
+    "sum before the logarithm is taken",
+    hint="For one key with a score of 1, the log-sum-exp is 1. What is yours?",
 )
 def one_added_to_the_sum(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -770,9 +784,9 @@ def one_added_to_the_sum(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="one number per query with a result without dimensions of size one: dimensions of "
-    "size one are dropped from the second result",
-    hint="Try one query. What is the shape of your second result, and what should it be?",
+    confuses="one number per query with no dimension of size one: dimensions of size one are "
+    "dropped from the second result",
+    hint="Try a single query. What is the shape of your second result, and what should it be?",
 )
 def second_result_squeezed(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -781,8 +795,8 @@ def second_result_squeezed(queries, keys, values):
 
 @misconception(
     "merge_blocks",
-    confuses="the shifted sum with the whole: the larger log-sum-exp is not added back to the "
-    "logarithm",
+    confuses="the whole log-sum-exp with the shifted one: the larger log-sum-exp is not added back "
+    "to the logarithm",
     hint="If both log-sum-exps grow by 1, what should happen to the merged one?",
 )
 def shift_not_added_back_to_the_merged(output_a, lse_a, output_b, lse_b):
@@ -794,8 +808,8 @@ def shift_not_added_back_to_the_merged(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="minus infinity with a number: the output is right, but an empty first block gives "
-    "nan as log-sum-exp, and a much larger second one gives infinity",
+    confuses="minus infinity with a finite number: the output is right, but the log-sum-exp is nan "
+    "for an empty first block and infinite for a much larger second one",
     hint="What is minus infinity minus minus infinity? What is exp(1000)?",
 )
 def built_on_the_first_log_sum_exp(output_a, lse_a, output_b, lse_b):
@@ -808,7 +822,7 @@ def built_on_the_first_log_sum_exp(output_a, lse_a, output_b, lse_b):
     "merge_blocks",
     confuses="the larger log-sum-exp with the smaller one: the smaller of the two log-sum-exps is "
     "subtracted before the exponentials are taken",
-    hint="What is minus infinity minus minus infinity? Which of the two may be subtracted so that "
+    hint="What is minus infinity minus minus infinity? Which of the two must you subtract so that "
     "no exponent is above 0?",
 )
 def smaller_one_subtracted(output_a, lse_a, output_b, lse_b):
@@ -820,9 +834,9 @@ def smaller_one_subtracted(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the larger of two with the largest of all: one number is subtracted for all queries, "
-    "and queries with much smaller log-sum-exps are lost",
-    hint="Take two queries, one with log-sum-exps near 1000 and one near 0. What is exp(0 - 1000)?",
+    confuses="the larger of two log-sum-exps with the largest of all: one number is subtracted for "
+    "all queries, and queries with much smaller log-sum-exps are lost",
+    hint="Take one query with log-sum-exps near 1000 and one with 0. What is exp(0 - 1000)?",
 )
 def largest_of_all_queries_subtracted(output_a, lse_a, output_b, lse_b):
     high = torch.maximum(lse_a, lse_b).max()
@@ -836,7 +850,7 @@ def largest_of_all_queries_subtracted(output_a, lse_a, output_b, lse_b):
     "merge_blocks",
     confuses="the logarithm of a sum with the mean of two logarithms: the second result is the "
     "mean of the two log-sum-exps",
-    hint="Two blocks with the log-sum-exp 0 have a sum of 2. What is its logarithm?",
+    hint="Two blocks with a log-sum-exp of 0 have a sum of 2. What is the logarithm of 2?",
 )
 def mean_of_the_log_sum_exps(output_a, lse_a, output_b, lse_b):
     share_a = torch.sigmoid(lse_a - lse_b).unsqueeze(-1)
@@ -845,9 +859,9 @@ def mean_of_the_log_sum_exps(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the natural logarithm with the one to base two: the logarithm of the shifted sum is "
-    "to base two",
-    hint="Two blocks with the log-sum-exp 0 have a sum of 2. What is its natural logarithm?",
+    confuses="the natural logarithm with the base-2 logarithm: the base-2 logarithm of the shifted "
+    "sum is taken",
+    hint="Two blocks with a log-sum-exp of 0 have a sum of 2. What is the natural logarithm of 2?",
 )
 def merged_logarithm_to_base_two(output_a, lse_a, output_b, lse_b):
     high, lse = torch.maximum(lse_a, lse_b), torch.logaddexp(lse_a, lse_b)
@@ -857,10 +871,10 @@ def merged_logarithm_to_base_two(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the block of one query with that of all queries: if one query's second block is "
-    "empty, the second block is dropped for all queries",
-    hint="Take two queries; only the first one has an empty second block. Does the second query "
-    "still see both?",
+    confuses="one query with all queries: if the second block is empty for one query, it is "
+    "dropped for all queries",
+    hint="Take two queries, and let the second block be empty for the first query only. Does the "
+    "second query still see both blocks?",
 )
 def second_block_dropped_for_all(output_a, lse_a, output_b, lse_b):
     if torch.isinf(lse_b).any():
@@ -871,10 +885,10 @@ def second_block_dropped_for_all(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the block of one query with that of all queries: if one query's first block is "
-    "empty, the first block is dropped for all queries",
-    hint="Take two queries; only the first one has an empty first block. Does the second query "
-    "still see both?",
+    confuses="one query with all queries: if the first block is empty for one query, it is dropped "
+    "for all queries",
+    hint="Take two queries, and let the first block be empty for the first query only. Does the "
+    "second query still see both blocks?",
 )
 def first_block_dropped_for_all(output_a, lse_a, output_b, lse_b):
     if torch.isinf(lse_a).any():
@@ -885,9 +899,9 @@ def first_block_dropped_for_all(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "blockwise_attention",
-    confuses="a short last block with a full one: the last block is filled up with keys of zeros, "
-    "which get a share",
-    hint="Five keys in blocks of two: how many keys take part in your sum?",
+    confuses="a short last block with a full one: the last block is padded with keys of zeros, "
+    "which get a share of the weights",
+    hint="For five keys in blocks of two, how many keys contribute to your sum?",
 )
 def last_block_filled_up(queries, keys, values, block_size):
     more = -keys.shape[-2] % block_size
@@ -897,9 +911,9 @@ def last_block_filled_up(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="a short last block with a full one: the last block begins earlier, so some keys "
+    confuses="a short last block with a full one: the last block begins earlier, so that some keys "
     "count twice",
-    hint="Five keys in blocks of two: which keys are in each block, and is one in two of them?",
+    hint="For five keys in blocks of two, which keys are in each block? Is any key in two of them?",
 )
 def last_block_moved_back(queries, keys, values, block_size):
     size = keys.shape[-2]
@@ -910,8 +924,10 @@ def last_block_moved_back(queries, keys, values, block_size):
 
 @misconception(
     "merge_blocks",
-    confuses="two blocks with two equal halves: the outputs are averaged if both blocks have keys",
-    hint="Should a block with ten times the sum of exponentials count only as much as the other?",
+    confuses="two blocks with two equal halves: if both blocks have keys, the plain mean of the "
+    "outputs is returned",
+    hint="Should a block whose sum of exponentials is ten times as large count only as much as the "
+    "other?",
 )
 def outputs_averaged_unless_empty(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -924,7 +940,7 @@ def outputs_averaged_unless_empty(output_a, lse_a, output_b, lse_b):
     "merge_blocks",
     confuses="shares with log-sum-exps: if both blocks have keys, the outputs are weighted by "
     "lse_a / (lse_a + lse_b) and one minus this share",
-    hint="Two blocks with the log-sum-exps 1 and -1: what are their shares?",
+    hint="For two blocks with log-sum-exps of 1 and -1, what are the shares?",
 )
 def logarithms_as_shares_unless_empty(output_a, lse_a, output_b, lse_b):
     share = lse_a / (lse_a + lse_b)
@@ -934,8 +950,9 @@ def logarithms_as_shares_unless_empty(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="minus infinity with a number: an empty second block gives nan",
-    hint="What is lse_a - lse_b if the second block has no keys? And minus infinity times 0?",
+    confuses="minus infinity with a finite number: an empty second block gives nan",
+    hint="What is lse_a - lse_b if the second block has no keys? And what is minus infinity times "
+    "0?",
 )
 def shifted_by_the_second(output_a, lse_a, output_b, lse_b):
     factor = torch.exp(lse_a - lse_b)

@@ -12,10 +12,10 @@ from autograder.suite import misconception
 
 @misconception(
     "padding_mask",
-    confuses="a mask that is True at real tokens (Hugging Face's attention_mask, torch's "
-    "scaled_dot_product_attention) with one that is True at padding: the mask is True at real "
+    confuses="a mask that is True for padding with one that is True for real tokens (Hugging "
+    "Face's attention_mask, torch's scaled_dot_product_attention): the mask is True for real "
     "tokens instead of padding",
-    hint="What does True mean in causal_mask, and here?",
+    hint="What does True mean in causal_mask, and what does it mean here?",
 )
 def real_tokens_marked(lengths, num_keys):
     return torch.arange(num_keys) < lengths[:, None]
@@ -23,8 +23,8 @@ def real_tokens_marked(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="the length with the last position: the last real token is marked too",
-    hint="A sentence of length 2 has the positions 0 and 1. Is position 1 padding?",
+    confuses="the length with the last position: the last real token is marked, too",
+    hint="A sentence of length 2 has positions 0 and 1. Is position 1 padding?",
 )
 def last_real_token_marked(lengths, num_keys):
     return torch.arange(num_keys) >= lengths[:, None] - 1
@@ -32,8 +32,8 @@ def last_real_token_marked(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="the first padding position with a real one: the padding starts one place too late",
-    hint="A sentence of length 2 has the positions 0 and 1. What is at position 2?",
+    confuses="the first padding position with a real one: the padding starts one position too late",
+    hint="A sentence of length 2 has positions 0 and 1. What is at position 2?",
 )
 def padding_starts_one_too_late(lengths, num_keys):
     return torch.arange(num_keys) > lengths[:, None]
@@ -42,7 +42,8 @@ def padding_starts_one_too_late(lengths, num_keys):
 @misconception(
     "padding_mask",
     confuses="rows with columns: the mask has one row for each key instead of one for each sample",
-    hint="Which of the two tensors needs a new dimension, so that samples become rows?",
+    hint="Which of the two tensors needs a new dimension, so that there is one row for each "
+    "sample?",
 )
 def keys_as_rows(lengths, num_keys):
     return torch.arange(num_keys)[:, None] >= lengths
@@ -50,10 +51,10 @@ def keys_as_rows(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="this mask with one that is ready for heads and queries: the mask has extra "
+    confuses="a plain mask with one that is ready for heads and queries: the mask has extra "
     "dimensions for heads and queries",
     hint="Which shape does the question ask for? Dimensions for heads and queries are added where "
-    "it is used.",
+    "the mask is used.",
 )
 def dimensions_for_heads_and_queries(lengths, num_keys):
     return (torch.arange(num_keys) >= lengths[:, None])[:, None, None, :]
@@ -61,9 +62,9 @@ def dimensions_for_heads_and_queries(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="padding on the left, as batches for generation have it, with padding on the right: "
-    "the mask marks padding on the left instead of the right",
-    hint="On which side are the real tokens of a sample here?",
+    confuses="padding on the right with padding on the left, as in batches for generation: the "
+    "mask marks padding on the left instead of the right",
+    hint="On which side of a sample are the real tokens here?",
 )
 def padding_on_the_left(lengths, num_keys):
     return torch.arange(num_keys) < num_keys - lengths[:, None]
@@ -71,9 +72,9 @@ def padding_on_the_left(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="the number of keys with the longest length in the batch: the mask is as wide as the "
-    "longest sample instead of num_keys wide",
-    hint="Ask for more keys than the longest sample has. How many columns are returned?",
+    confuses="num_keys with the longest length in the batch: the mask is as wide as the longest "
+    "sample instead of num_keys wide",
+    hint="Ask for more keys than the longest sample has. How many columns does the mask have?",
 )
 def as_wide_as_the_longest_sample(lengths, num_keys):
     return torch.arange(int(lengths.max())) >= lengths[:, None]
@@ -81,9 +82,9 @@ def as_wide_as_the_longest_sample(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="the length of the first sample with that of every sample: every sample gets the "
-    "length of the first one",
-    hint="Are two rows of your mask ever different?",
+    confuses="the length of each sample with that of the first: all samples get the length of the "
+    "first one",
+    hint="Give two samples different lengths. Are the rows of your mask different?",
 )
 def length_of_the_first_sample(lengths, num_keys):
     return (torch.arange(num_keys) >= lengths[0]).expand(len(lengths), num_keys)
@@ -102,9 +103,9 @@ def minus_infinity_at_padding(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="True and False with the numbers 1 and 0: the mask contains ones and zeros instead of "
-    "True and False",
-    hint="What does masked_fill say about the dtype of its mask?",
+    confuses="Boolean values with ones and zeros: the mask contains ones and zeros instead of True "
+    "and False",
+    hint="What does the documentation of masked_fill say about the dtype of the mask?",
 )
 def ones_and_zeros(lengths, num_keys):
     return (torch.arange(num_keys) >= lengths[:, None]).long()
@@ -112,9 +113,9 @@ def ones_and_zeros(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="truth values with numbers: the mask contains floating-point numbers instead of True "
-    "and False",
-    hint="Print the dtype of your mask. Which dtype do conditions have?",
+    confuses="Boolean values with numbers: the mask contains floating-point numbers instead of "
+    "True and False",
+    hint="Print the dtype of your mask. What is the dtype of a comparison?",
 )
 def floats_at_padding(lengths, num_keys):
     return (torch.arange(num_keys) >= lengths[:, None]).float()
@@ -122,9 +123,9 @@ def floats_at_padding(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="padding among the keys with padding among keys and queries: the mask marks padded "
-    "queries as well as padded keys",
-    hint="Which shape does the question ask for? A padded query's result is not used anyway.",
+    confuses="padded keys with padded keys and queries: the mask marks padded queries as well as "
+    "padded keys",
+    hint="Which shape does the question ask for? The result for a padded query is not used anyway.",
 )
 def padded_queries_as_well(lengths, num_keys):
     padding = torch.arange(num_keys) >= lengths[:, None]
@@ -135,7 +136,7 @@ def padded_queries_as_well(lengths, num_keys):
     "padding_mask",
     confuses="a batch of one with a dimension that can be dropped: dimensions of size one are "
     "dropped from the mask",
-    hint="Ask for the mask of a single sample, and look at its shape.",
+    hint="Create the mask for a single sample, and look at its shape.",
 )
 def sample_dimension_dropped(lengths, num_keys):
     return (torch.arange(num_keys) >= lengths[:, None]).squeeze()
@@ -155,9 +156,9 @@ def _attend(queries, keys, values, mask, fill=-torch.inf, dim=-1):
 
 @misconception(
     "masked_attention",
-    confuses="True for a key that may be seen, as in torch's own function, with True for a "
-    "forbidden one: only the forbidden keys are seen",
-    hint="Forbid one key and look at its weight. Is it 0 or is it the only one left?",
+    confuses="True for a forbidden key with True for a key that may be seen, as in torch's own "
+    "function: only the forbidden keys are seen",
+    hint="Forbid one key and look at its weight. Is it 0, or is it the only weight that is left?",
 )
 def attends_where_forbidden(queries, keys, values, mask):
     return _attend(queries, keys, values, ~mask)
@@ -165,9 +166,9 @@ def attends_where_forbidden(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the size of a value with the size of a query: the scores are divided by the root of "
-    "the size of a value",
-    hint="How many products are added up in one score?",
+    confuses="the size of a query with the size of a value: the scores are divided by the square "
+    "root of the size of a value",
+    hint="How many products are added for one score?",
 )
 def divided_by_the_root_of_the_value_size(queries, keys, values, mask):
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(values.shape[-1])
@@ -176,8 +177,8 @@ def divided_by_the_root_of_the_value_size(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="scores with weights: the weights are divided by the root, not the scores",
-    hint="Give values that are all 1. What should come out, and what does?",
+    confuses="scores with weights: the weights, not the scores, are divided by the square root",
+    hint="Set all values to 1. What should the result be, and what is it?",
 )
 def weights_divided_by_the_root(queries, keys, values, mask):
     scores = queries @ keys.transpose(-2, -1)
@@ -187,8 +188,8 @@ def weights_divided_by_the_root(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a score of 0, or near it, with a very low one: forbidden scores are 0, or near it, "
-    "before softmax",
+    confuses="a score of 0 with a very low score: forbidden scores are 0, or close to 0, before "
+    "softmax",
     hint="Which weight does softmax give to a score of 0 if all others are negative?",
 )
 def filled_with_zero(queries, keys, values, mask):
@@ -197,8 +198,8 @@ def filled_with_zero(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a low number with one that is low enough: forbidden scores get a number that is not "
-    "low enough",
+    confuses="a low score with minus infinity: forbidden scores become a number that is not low "
+    "enough",
     hint="What if the allowed scores are all near -20? Is your fill value far below them?",
 )
 def filled_not_low_enough(queries, keys, values, mask):
@@ -209,7 +210,7 @@ def filled_not_low_enough(queries, keys, values, mask):
     "masked_attention",
     confuses="masking scores before softmax with masking weights after it: weights are set to 0 "
     "after softmax instead of masking the scores before it",
-    hint="Give values that are all 1. What should come out, and what does?",
+    hint="Set all values to 1. What should the result be, and what is it?",
 )
 def zeroed_after_softmax(queries, keys, values, mask):
     return torch.softmax(_scores(queries, keys), -1).masked_fill(mask, 0.0) @ values
@@ -218,8 +219,8 @@ def zeroed_after_softmax(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="accepting a mask with using it: the mask has no effect",
-    hint="Forbid a key: does its weight change? In which line is the mask used, and is the result "
-    "of that line kept?",
+    hint="Forbid a key. Does its weight change? Which line uses the mask, and does your code use "
+    "the result of that line?",
 )
 def mask_without_effect(queries, keys, values, mask):
     return torch.softmax(_scores(queries, keys), -1) @ values
@@ -237,9 +238,9 @@ def mask_times_minus_infinity(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the mask itself with numbers to add: the mask is added to the scores, so that True "
+    confuses="a Boolean mask with numbers to add: the mask is added to the scores, so that True "
     "adds 1",
-    hint="What is a score of 2 after you added True to it?",
+    hint="What does a score of 2 become when you add True to it?",
 )
 def mask_added_to_the_scores(queries, keys, values, mask):
     return torch.softmax(_scores(queries, keys) + mask, -1) @ values
@@ -247,7 +248,7 @@ def mask_added_to_the_scores(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the mask of the first query with that of all: all queries use the mask of the first "
+    confuses="the mask of each query with that of the first: all queries use the mask of the first "
     "one",
     hint="Give two queries different masks, and look at the second row of the weights.",
 )
@@ -257,7 +258,7 @@ def first_row_of_the_mask_for_all(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="masked scores with scaled and masked scores: nothing is divided",
+    confuses="masked scores with scaled and masked ones: the scores are not divided",
     hint="Which step of scaled dot-product attention is missing?",
 )
 def not_scaled(queries, keys, values, mask):
@@ -267,7 +268,7 @@ def not_scaled(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="d with its square root: in total, the scores are divided by d",
+    confuses="the square root of d with d: in total, the scores are divided by d",
     hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
@@ -279,7 +280,7 @@ def divided_by_d(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="the keys of a query with the queries of a key: softmax runs over the queries",
-    hint="Whose weights sum to one: those of a row or those of a column?",
+    hint="Which weights sum to one: those in a row or those in a column?",
 )
 def softmax_over_queries(queries, keys, values, mask):
     weights = torch.softmax(_scores(queries, keys).masked_fill(mask, -torch.inf), -2)
@@ -288,8 +289,8 @@ def softmax_over_queries(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="dimension 1, the keys of a matrix of scores, with the last dimension: softmax runs "
-    "along dimension 1, which is the last one only without a batch",
+    confuses="the last dimension with dimension 1: softmax runs along dimension 1, which is the "
+    "last dimension only if there is no batch",
     hint="Your result is right for (T, S). Which dimension of (B, T, S) holds the keys?",
 )
 def softmax_over_dimension_one(queries, keys, values, mask):
@@ -298,9 +299,9 @@ def softmax_over_dimension_one(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="forbidden keys with values of zero: the values of padding are set to zero, but their "
-    "keys still get weight",
-    hint="Give values that are all 1. What should come out, and what does?",
+    confuses="forbidden keys with values of zero: the values of forbidden keys are set to zero, "
+    "but these keys still get weights",
+    hint="Set all values to 1. What should the result be, and what is it?",
 )
 def values_set_to_zero(queries, keys, values, mask):
     kept = (~mask).any(-2, keepdim=True).transpose(-2, -1) if mask.dim() > 1 else ~mask[:, None]
@@ -309,8 +310,8 @@ def values_set_to_zero(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="this mask with a causal one: later keys are forbidden as well",
-    hint="Forbid nothing at all. Does the first query see the last key?",
+    confuses="a given mask with a causal one: later keys are forbidden as well",
+    hint="Forbid nothing. Does the first query see the last key?",
 )
 def causal_as_well(queries, keys, values, mask):
     future = torch.ones(queries.shape[-2], keys.shape[-2], dtype=torch.bool).triu(1)
@@ -320,8 +321,8 @@ def causal_as_well(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="float32 with the dtype of the inputs: digits are lost along the way",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of the inputs with float32: precision is lost along the way",
+    hint="Call it with float64 inputs. Which step is less precise?",
 )
 def float32_before_softmax(queries, keys, values, mask):
     scores = _scores(queries, keys).float().masked_fill(mask, -torch.inf)
@@ -330,8 +331,8 @@ def float32_before_softmax(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the weights with constants: no gradient reaches queries and keys",
-    hint="Do queries and keys learn? Look at their gradients after a backward pass.",
+    confuses="weights that need a gradient with constants: no gradient reaches queries and keys",
+    hint="Do queries and keys get a gradient? Look at their gradients after a backward pass.",
 )
 def weights_without_gradient(queries, keys, values, mask):
     filled = _scores(queries, keys).masked_fill(mask, -torch.inf)
@@ -353,7 +354,7 @@ def queries_scaled_in_place(queries, keys, values, mask):
     "masked_attention",
     confuses="a dimension of size one with one that can be dropped: dimensions of size one are "
     "dropped from the result",
-    hint="Call it with one query or one sample, and look at the shape.",
+    hint="Call it with one query or one sample, and look at the shape of the result.",
 )
 def dimensions_of_one_dropped(queries, keys, values, mask):
     return _attend(queries, keys, values, mask).squeeze()
@@ -362,7 +363,7 @@ def dimensions_of_one_dropped(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="the rows of a mask with its columns: the mask is transposed",
-    hint="In the mask (T, S), does a row belong to a query or to a key?",
+    hint="In a mask of shape (T, S), does a row belong to a query or to a key?",
 )
 def mask_turned_around(queries, keys, values, mask):
     turned = mask.transpose(-2, -1) if mask.dim() > 1 else mask
@@ -425,7 +426,7 @@ class keys_and_values_from_x(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the keys of the context with keys of x: only the values come from the context",
-    hint="Two of the three projections read the context. Which?",
+    hint="Which two of the three projections read the context?",
 )
 class keys_from_x(_Cross):
     def project(self, x, context):
@@ -435,7 +436,7 @@ class keys_from_x(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the values of the context with values of x: only the keys come from the context",
-    hint="Two of the three projections read the context. Which?",
+    hint="Which two of the three projections read the context?",
 )
 class values_from_x(_Cross):
     def project(self, x, context):
@@ -445,8 +446,8 @@ class values_from_x(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the sequence of the queries with that of the keys: queries come from the context, "
-    "keys and values from x",
-    hint="How many rows should the result have, T or S?",
+    "and keys and values come from x",
+    hint="Which of the three projections should read x, and which should read the context?",
 )
 class queries_from_the_context(_Cross):
     def project(self, x, context):
@@ -471,7 +472,7 @@ class keys_and_values_from_x_with_fitting_layers(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the keys of the context with keys of x: only the values come from the context",
-    hint="Two of the three projections read the context. Which?",
+    hint="Which two of the three projections read the context?",
 )
 class keys_from_x_with_a_fitting_layer(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -485,7 +486,7 @@ class keys_from_x_with_a_fitting_layer(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the values of the context with values of x: only the keys come from the context",
-    hint="Two of the three projections read the context. Which?",
+    hint="Which two of the three projections read the context?",
 )
 class values_from_x_with_a_fitting_layer(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -499,8 +500,8 @@ class values_from_x_with_a_fitting_layer(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the sequence of the queries with that of the keys: queries come from the context, "
-    "keys and values from x",
-    hint="How many rows should the result have, T or S?",
+    "and keys and values come from x",
+    hint="Which of the three projections should read x, and which should read the context?",
 )
 class queries_from_the_context_with_fitting_layers(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -515,8 +516,8 @@ class queries_from_the_context_with_fitting_layers(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a mask that is True at real tokens with one that is True at padding: only padding is "
-    "seen, and real tokens are hidden",
+    confuses="True for padding with True for real tokens: only padding is seen, and real tokens "
+    "are hidden",
     hint="Mark the last token as padding and change it. Does your result change?",
 )
 class attends_to_padding_only(_Cross):
@@ -536,8 +537,8 @@ class mask_accepted_and_forgotten(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a change of shape with a change of places: heads are merged without a transpose",
-    hint="Before merging, the columns of one word must be side by side. Print the shapes.",
+    confuses="transposing and reshaping with reshaping alone: heads are merged without a transpose",
+    hint="Before merging, all columns of one token must be next to each other. Print the shapes.",
 )
 class merged_without_transpose(_Cross):
     def merge(self, heads):
@@ -548,7 +549,7 @@ class merged_without_transpose(_Cross):
 @misconception(
     "CrossAttention",
     confuses="building a layer with using it: out_proj has no effect",
-    hint="What happens after the heads are side by side?",
+    hint="What happens after the heads are merged?",
 )
 class out_proj_never_called(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -561,9 +562,8 @@ class out_proj_never_called(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the dimension of the heads with that of the samples: the mask has one dimension too "
-    "few",
-    hint="Align (B, 1, S) with (B, H, T, S) from the right: what does B meet?",
+    confuses="the dimension of the heads with that of the samples: the mask lacks a dimension",
+    hint="Align (B, 1, S) with (B, H, T, S) from the right. Which dimension does B line up with?",
 )
 class mask_meets_the_heads(_Cross):
     def masked(self, scores, mask):
@@ -572,8 +572,8 @@ class mask_meets_the_heads(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="generation, where the context stays the same, with separate calls: the first "
-    "context is kept",
+    confuses="separate calls with steps of generation, where the context stays the same: the "
+    "context of the first call is kept",
     hint="Call it twice with different contexts. Are the results different?",
 )
 class first_context_kept(_Cross):
@@ -587,9 +587,9 @@ class first_context_kept(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="heads of neighboring columns with heads of every H-th column: each head gets every "
-    "H-th column instead of neighboring ones",
-    hint="Which columns belong to head 0: the first d, or every H-th?",
+    confuses="neighboring columns with every H-th column: each head gets every H-th column instead "
+    "of neighboring ones",
+    hint="Which columns belong to head 0: the first d columns or every H-th column?",
 )
 class heads_interleaved(_Cross):
     def split(self, x):
@@ -601,8 +601,8 @@ class heads_interleaved(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a change of shape with a change of places: heads are split without a transpose",
-    hint="Print one head: does it hold the same columns of every word?",
+    confuses="reshaping and transposing with reshaping alone: heads are split without a transpose",
+    hint="Print one head. Does it contain the same columns of every token?",
 )
 class split_without_transpose(_Cross):
     def split(self, x):
@@ -611,9 +611,9 @@ class split_without_transpose(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the size of a token with the size of one head: the scores are divided by the root of "
-    "d_model, not of the head size",
-    hint="How many products are added up in one score of one head?",
+    confuses="the size of one head with the size of a token: the scores are divided by the square "
+    "root of d_model, not of the head size",
+    hint="How many products are added for one score of one head?",
 )
 class divided_by_the_root_of_d_model(_Cross):
     def scale(self):
@@ -622,9 +622,9 @@ class divided_by_the_root_of_d_model(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the size of a token of the context with the size of one head: the scores are divided "
-    "by the root of d_context, not of the head size",
-    hint="How many products are added up in one score of one head?",
+    confuses="the size of one head with the size of a context token: the scores are divided by the "
+    "square root of d_context, not of the head size",
+    hint="How many products are added for one score of one head?",
 )
 class divided_by_the_root_of_d_context(_Cross):
     def scale(self):
@@ -633,7 +633,7 @@ class divided_by_the_root_of_d_context(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="scaled scores with plain ones: nothing is divided",
+    confuses="plain scores with scaled ones: the scores are not divided",
     hint="Which step of scaled dot-product attention is missing?",
 )
 class scores_not_scaled(_Cross):
@@ -643,9 +643,10 @@ class scores_not_scaled(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="looking at another sequence with looking at one's own past: a causal mask hides keys "
-    "of the context",
-    hint="The context is finished before the first query. Which part of it may word 0 not see?",
+    confuses="attending to a different sequence with attending to one's own past: a causal mask "
+    "hides keys of the context",
+    hint="The whole context is known before the first query. Is there any part of it that token 0 "
+    "must not see?",
 )
 class causal_to_the_context(_Cross):
     def weights(self, scores):
@@ -656,9 +657,9 @@ class causal_to_the_context(_Cross):
 @misconception(
     "CrossAttention",
     confuses="masking scores before softmax with removing padding after it: padding is removed "
-    "only after softmax (its weights or its values are set to 0), so its scores take a share of "
-    "the weights",
-    hint="Add up the weights of one query over the tokens that are not padding. Is the sum one?",
+    "only after softmax (its weights or its values are set to 0), so that its scores take a share "
+    "of the weights",
+    hint="Add up the weights that one query gives to tokens that are not padding. Is the sum one?",
 )
 class padding_zeroed_after_softmax(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -671,8 +672,8 @@ class padding_zeroed_after_softmax(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="padding in the context with tokens of zeros: padding still gets a share",
-    hint="What is the score of a token of zeros, and which weight does softmax give to it?",
+    confuses="padding with tokens of zeros: padding still gets a share of the weights",
+    hint="What is the score of a token of zeros, and which weight does softmax give to that score?",
 )
 class padding_replaced_by_zeros(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -683,8 +684,8 @@ class padding_replaced_by_zeros(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a low number with one that is low enough: the scores of padding get a number that is "
-    "not low enough",
+    confuses="a low score with minus infinity: the scores of padding become a number that is not "
+    "low enough",
     hint="What if the scores of real tokens are all near -20? Is your fill value far below them?",
 )
 class padding_not_low_enough(_Cross):
@@ -694,8 +695,9 @@ class padding_not_low_enough(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the keys with the heads: softmax runs over dimension 1",
-    hint="In scores of the shape (B, H, T, S), which dimension holds the keys?",
+    confuses="the keys with the heads: softmax runs over dimension 1, the heads, instead of the "
+    "keys",
+    hint="In scores of shape (B, H, T, S), which dimension holds the keys?",
 )
 class softmax_over_the_heads(_Cross):
     def weights(self, scores):
@@ -704,8 +706,8 @@ class softmax_over_the_heads(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="attention with a block around it: x is added to the result",
-    hint="Does the question ask for a sum of input and output?",
+    confuses="attention with the block around it: x is added to the result",
+    hint="Does the question ask for the sum of input and output?",
 )
 class residual_inside(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -714,9 +716,9 @@ class residual_inside(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="layers without bias, as in later models, with layers with bias: the projections have "
-    "no bias",
-    hint="Look at the names of the required weights: each layer has two.",
+    confuses="these projections with those of later models, which have no bias: the projections "
+    "have no bias",
+    hint="Look at the names of the required parameters. Each layer has two.",
 )
 class projections_without_bias(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -728,8 +730,9 @@ class projections_without_bias(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the size of a context token with the size of x: all layers start from d_model",
-    hint="Give a context whose tokens differ in size from those of x.",
+    confuses="the size of a context token with the size of x: all layers expect inputs of size "
+    "d_model",
+    hint="Use a context whose tokens have a different size from those of x. What happens?",
 )
 class all_layers_from_d_model(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -738,8 +741,8 @@ class all_layers_from_d_model(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="`assert` with an error of a certain kind: `assert` raises AssertionError",
-    hint="Which kind of error does `assert` raise, and which one does the question ask for?",
+    confuses="an exception of a given type with `assert`: `assert` raises AssertionError",
+    hint="Which exception does `assert` raise, and which one does the question ask for?",
 )
 class assertion_error(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -749,9 +752,9 @@ class assertion_error(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a size that does not divide with one that does: a number of heads that does not "
+    confuses="a size that is divisible with one that is not: a number of heads that does not "
     "divide d_model is accepted",
-    hint="Build it with 6 columns and 4 heads. What should happen?",
+    hint="Build it with a d_model of 6 and 4 heads. What should happen?",
 )
 class heads_that_do_not_divide(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -762,9 +765,9 @@ class heads_that_do_not_divide(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the output of a part that is finished with a constant: no gradient reaches the "
-    "context",
-    hint="Does an encoder in front of it learn? Look at the gradient to the context.",
+    confuses="the output of a trained part with a constant: no gradient reaches the context",
+    hint="Could an encoder that computes the context be trained? Look at the gradient of the "
+    "context.",
 )
 class context_without_gradient(_Cross):
     def project(self, x, context):
@@ -773,9 +776,9 @@ class context_without_gradient(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the mask of an earlier call with that of this one: the mask of an earlier call is "
+    confuses="the mask of this call with that of an earlier one: the mask of an earlier call is "
     "used again",
-    hint="Call it with a mask, then without. What does the second call leave out?",
+    hint="Call it with a mask and then without one. Which tokens does the second call leave out?",
 )
 class mask_of_an_earlier_call(_Cross):
     kept = None
@@ -790,9 +793,10 @@ class mask_of_an_earlier_call(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the mask of the first sample with that of every sample: all samples use the mask of "
-    "the first one",
-    hint="Give two samples different padding, and change what the second one pads.",
+    confuses="the mask of each sample with that of the first: all samples use the mask of the "
+    "first one",
+    hint="Give two samples different padding, and change a padded token of the second one. Does "
+    "the result change?",
 )
 class mask_of_the_first_sample(_Cross):
     def masked(self, scores, mask):
@@ -801,8 +805,8 @@ class mask_of_the_first_sample(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="float32 with the dtype of the input: digits are lost along the way",
-    hint="Where are digits lost when float64 goes through your code?",
+    confuses="the dtype of the input with float32: precision is lost along the way",
+    hint="Call it with float64 inputs. Which step is less precise?",
 )
 class float32_attention(_Cross):
     def weights(self, scores):
@@ -813,7 +817,7 @@ class float32_attention(_Cross):
     "CrossAttention",
     confuses="a batch of one with a dimension that can be dropped: a batch of one loses its "
     "dimension",
-    hint="Call it with a batch of one, and look at the shape.",
+    hint="Call it with a batch of one, and look at the shape of the result.",
 )
 class batch_of_one_dropped(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -822,9 +826,10 @@ class batch_of_one_dropped(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the CPU with every device: the root of the head size is a tensor of one entry that "
-    "stays behind when the module is moved",
-    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
+    confuses="any device with the CPU: the square root of the head size is a tensor of one entry "
+    "that stays behind when the module is moved",
+    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you "
+    "create?",
 )
 class root_stays_behind(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -837,8 +842,9 @@ class root_stays_behind(_Cross):
 
 @misconception(
     "masked_attention",
-    confuses="all heads with the first one: the mask of the first head is taken for every head",
-    hint="Give a mask of shape (1, H, T, S) whose heads differ. Which one does head 1 get?",
+    confuses="the mask of each head with that of the first: all heads use the mask of the first "
+    "one",
+    hint="Use a mask of shape (1, H, T, S) whose heads differ. Which mask does head 1 get?",
 )
 def mask_of_the_first_head(queries, keys, values, mask):
     if mask.dim() > 2 and mask.shape[-3] > 1 and queries.dim() > 3:
@@ -848,9 +854,9 @@ def mask_of_the_first_head(queries, keys, values, mask):
 
 @misconception(
     "CrossAttention",
-    confuses="a context that is computed with one that is data: no gradient reaches what computed "
-    "the context",
-    hint="Let the context be the output of a linear layer. Does that layer learn?",
+    confuses="a computed context with data: no gradient reaches the layers that computed the "
+    "context",
+    hint="Let the context be the output of a linear layer. Does that layer get a gradient?",
 )
 class ContextOfALayerDetached(_Cross):
     def project(self, x, context):
@@ -859,8 +865,8 @@ class ContextOfALayerDetached(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="queries with keys: the padding mask is applied along the queries",
-    hint="In the scores (B, H, T, S), which dimension do the S tokens of the context have?",
+    confuses="queries with keys: the padding mask is applied along the queries instead of the keys",
+    hint="In scores of shape (B, H, T, S), which dimension do the S tokens of the context have?",
 )
 class mask_along_the_queries(_Cross):
     def masked(self, scores, mask):
@@ -871,7 +877,7 @@ class mask_along_the_queries(_Cross):
     "CrossAttention",
     confuses="a mask (B, S) with one for scores (B, H, T, S): the mask has no dimensions for heads "
     "and queries",
-    hint="Align (B, S) with (B, H, T, S) from the right: what does B meet?",
+    hint="Align (B, S) with (B, H, T, S) from the right. Which dimension does B line up with?",
 )
 class mask_without_new_dimensions(_Cross):
     def masked(self, scores, mask):
@@ -880,8 +886,8 @@ class mask_without_new_dimensions(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="no mask with a mask that forbids: without a mask, all keys are forbidden",
-    hint="Call it without key_padding_mask. Which tokens of the context are padding then?",
+    confuses="no mask with a mask that forbids everything: without a mask, all keys are forbidden",
+    hint="Call it without key_padding_mask. Which tokens of the context are padding in that case?",
 )
 class no_mask_forbids_all(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -892,9 +898,9 @@ class no_mask_forbids_all(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="generation, where the context stays the same, with separate calls: the first keys "
-    "are kept",
-    hint="Call it twice with different contexts. Are the results what they should be?",
+    confuses="separate calls with steps of generation, where the context stays the same: the keys "
+    "of the first call are kept",
+    hint="Call it twice with different contexts. Do both results match their contexts?",
 )
 class first_keys_kept(_Cross):
     kept = None
@@ -908,8 +914,8 @@ class first_keys_kept(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the sequence of the queries with that of the keys: queries come from the context, "
-    "keys and values from x, and the result has the shape of x",
-    hint="How many rows should the result have, T or S?",
+    "keys and values come from x, and the result has the shape of x",
+    hint="Which of the three projections should read x, and which should read the context?",
 )
 class sources_swapped_in_the_shape_of_x(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -924,8 +930,10 @@ class sources_swapped_in_the_shape_of_x(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="keys with queries: the mask marks rows, which belong to queries, not columns",
-    hint="Which dimension of the scores counts keys? Print the shape of your mask next to it.",
+    confuses="keys with queries: the mask hides rows of the scores, which belong to queries, "
+    "instead of columns",
+    hint="Which dimension of the scores counts the keys? Print the shapes of the scores and your "
+    "mask.",
 )
 class mask_on_queries(_Cross):
     def masked(self, scores, mask):
@@ -941,8 +949,8 @@ class mask_on_queries(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="generation, where the context stays the same, with separate calls: the first "
-    "context is kept",
+    confuses="separate calls with steps of generation, where the context stays the same: the "
+    "context of the first call is kept",
     hint="Call it twice with different contexts. Are the results different?",
 )
 class first_context_itself_kept(_Cross):
@@ -956,8 +964,7 @@ class first_context_itself_kept(_Cross):
 
 @misconception(
     "padding_mask",
-    confuses="the first key of the padding with all of it: only the first key of the padding is "
-    "marked",
+    confuses="all padded keys with the first one: only the first padded key is marked",
     hint="For a length of 2 and 5 keys, how many keys are padding, and how many are marked?",
 )
 def first_padding_marked(lengths, num_keys):
@@ -966,9 +973,9 @@ def first_padding_marked(lengths, num_keys):
 
 @misconception(
     "masked_attention",
-    confuses="a query's own row of the mask with all rows: a key that one query must not see is "
-    "hidden from all queries",
-    hint="Forbid a key for the first query only. Does the result of the second one change?",
+    confuses="a query's own row of the mask with all rows: a key that is forbidden for one query "
+    "is hidden from all queries",
+    hint="Forbid a key for the first query only. Does the result for the second query change?",
 )
 def hidden_from_one_hidden_from_all(queries, keys, values, mask):
     scores = _scores(queries, keys)
@@ -978,9 +985,9 @@ def hidden_from_one_hidden_from_all(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a query's own row of the mask with all rows: a key is hidden only if no query may "
-    "see it",
-    hint="Forbid a key for the first query only. What weight does it have there?",
+    confuses="a query's own row of the mask with all rows: a key is hidden only if it is forbidden "
+    "for all queries",
+    hint="Forbid a key for the first query only. Which weight does that query give to the key?",
 )
 def hidden_only_if_hidden_from_all(queries, keys, values, mask):
     scores = _scores(queries, keys)
@@ -990,8 +997,8 @@ def hidden_only_if_hidden_from_all(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the first sample with all of them: all samples use the mask of the first one",
-    hint="Give two samples different masks, and change the second one. Does the result change?",
+    confuses="each sample with the first: all samples use the mask of the first one",
+    hint="Give two samples different masks, and change the second mask. Does the result change?",
 )
 def mask_of_sample_0(queries, keys, values, mask):
     scores = _scores(queries, keys)
@@ -1001,7 +1008,7 @@ def mask_of_sample_0(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a mask that is broadcast with one of the full shape: a mask that must be broadcast "
+    confuses="a mask that is broadcast with one of the full shape: a mask that has to be broadcast "
     "raises an error",
     hint="Try a mask of shape (1, S), as for padding. Which step needs one entry for each score?",
 )
@@ -1013,8 +1020,8 @@ def mask_of_the_full_shape_only(queries, keys, values, mask):
 
 @misconception(
     "CrossAttention",
-    confuses="padding anywhere with padding at the end: only the number of padded tokens counts, "
-    "and the last ones are hidden",
+    confuses="padding anywhere with padding at the end: only the number of padded tokens matters, "
+    "and the last tokens are hidden",
     hint="Mark the first token of the context as padding and change it. Does your result change?",
 )
 class padding_at_the_end(_Cross):
@@ -1026,9 +1033,9 @@ class padding_at_the_end(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the padding of each sample with that of all samples: a token is hidden only if it is "
+    confuses="padding in one sample with padding in all samples: a token is hidden only if it is "
     "padding in every sample",
-    hint="Mark a token of the first sample only, and change it. Does your result change?",
+    hint="Mark a token of the first sample only, and change that token. Does your result change?",
 )
 class padding_of_all_samples_only(_Cross):
     def masked(self, scores, mask):
@@ -1037,9 +1044,8 @@ class padding_of_all_samples_only(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the first sample with all of them: the values are those of the first sample's "
-    "context",
-    hint="Change the context of the second sample only, so that its weights stay equal. Does its "
+    confuses="each sample with the first: the values are those of the first sample's context",
+    hint="Change the context of the second sample so that its weights stay the same. Does its "
     "result change?",
 )
 class values_of_the_first_sample(_Cross):
@@ -1051,7 +1057,7 @@ class values_of_the_first_sample(_Cross):
 @misconception(
     "masked_attention",
     confuses="a mask that is broadcast with one that lacks a dimension for heads: the mask gets a "
-    "dimension for heads, whatever shape the input has",
+    "dimension for heads, whatever shape the inputs have",
     hint="Call it with a mask of shape (T, S) and inputs without a batch. How many dimensions does "
     "the result have?",
 )
@@ -1061,8 +1067,8 @@ def dimension_for_heads_in_the_mask(queries, keys, values, mask):
 
 @misconception(
     "CrossAttention",
-    confuses="values with keys: W_key makes the values as well as the keys",
-    hint="Change the weights of W_value. Does the output change?",
+    confuses="values with keys: W_key computes the values as well as the keys",
+    hint="Change W_value. Does the result change?",
 )
 class values_from_w_key(_Cross):
     def project(self, x, context):

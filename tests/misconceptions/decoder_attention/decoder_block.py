@@ -32,9 +32,9 @@ class _Block(nn.Module):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with post-norm, as the encoder block had it: each norm comes after an "
-    "addition instead of before a sublayer",
-    hint="Is a norm before a sublayer, or after the addition?",
+    confuses="pre-norm with post-norm, as in the encoder block: each norm comes after an addition "
+    "instead of before a sublayer",
+    hint="Does each norm come before a sublayer or after an addition?",
 )
 class post_norm(_Block):
     def forward(self, x, past=None):
@@ -69,8 +69,8 @@ class norms_swapped(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the block's input with its norm: attention sees x itself",
-    hint="What goes into the attention: x or norm1(x)?",
+    confuses="the block's input with the normalized input: attention receives x itself",
+    hint="What is the input of the attention: x or norm1(x)?",
 )
 class attention_without_norm(_Block):
     def forward(self, x, past=None):
@@ -81,8 +81,8 @@ class attention_without_norm(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="h with its norm: the feed-forward network sees h itself",
-    hint="What goes into the feed-forward network: h or norm2(h)?",
+    confuses="h with the normalized h: the feed-forward network receives h itself",
+    hint="What is the input of the feed-forward network: h or norm2(h)?",
 )
 class feed_forward_without_norm(_Block):
     def forward(self, x, past=None):
@@ -93,9 +93,9 @@ class feed_forward_without_norm(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with a norm on the residual path: the normalized input is added, not the "
-    "input itself",
-    hint="Is the residual path past the attention free, or is there a norm on it?",
+    confuses="the input with the normalized input: the normalized input, not the input itself, is "
+    "added to the attention's output",
+    hint="Is the residual path around the attention free, or is there a norm on it?",
 )
 class normalised_input_added(_Block):
     def forward(self, x, past=None):
@@ -107,8 +107,9 @@ class normalised_input_added(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the tokens with their norms: the normalized tokens are added in both sums",
-    hint="Is the residual path past each sublayer free, or is there a norm on it?",
+    confuses="the inputs of sublayers with the normalized inputs: the normalized tokens are added "
+    "in both sums",
+    hint="Is the residual path around each sublayer free, or is there a norm on it?",
 )
 class normalised_on_both_roads(_Block):
     def forward(self, x, past=None):
@@ -120,8 +121,9 @@ class normalised_on_both_roads(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the second residual path with what the network sees: the normalized h is added",
-    hint="Is the residual path past the feed-forward network free, or is there a norm on it?",
+    confuses="h with the normalized h: the normalized h, not h itself, is added to the network's "
+    "output",
+    hint="Is the residual path around the feed-forward network free, or is there a norm on it?",
 )
 class normalised_h_added(_Block):
     def forward(self, x, past=None):
@@ -132,9 +134,9 @@ class normalised_h_added(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a norm in front of each sublayer with one after it: outputs are normalized, then "
-    "added",
-    hint="What does norm1 see: the input of the attention or its output?",
+    confuses="a norm before each sublayer with one after it: the outputs of the sublayers are "
+    "normalized and then added",
+    hint="What is normalized by norm1: the input of the attention or its output?",
 )
 class outputs_normalised(_Block):
     def forward(self, x, past=None):
@@ -148,8 +150,8 @@ class outputs_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the network's output with the sum: h is not added to the output of the network",
-    hint="How many additions does the block have?",
+    confuses="the sum with the network's output: h is not added to the output of the network",
+    hint="How many additions should the block have?",
 )
 class no_residual_around_the_network(_Block):
     def forward(self, x, past=None):
@@ -159,8 +161,8 @@ class no_residual_around_the_network(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the attention's output with the sum: x is not added to the output of attention",
-    hint="How many additions does the block have?",
+    confuses="the sum with the attention's output: x is not added to the output of the attention",
+    hint="How many additions should the block have?",
 )
 class no_residual_around_the_attention(_Block):
     def forward(self, x, past=None):
@@ -170,9 +172,10 @@ class no_residual_around_the_attention(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="one after the other with side by side, as GPT-J and PaLM have it: the feed-forward "
-    "network does not see the result of the attention",
-    hint="Does the feed-forward network see x, or x plus attention?",
+    confuses="sequential sublayers with parallel ones, as in GPT-J and PaLM: the feed-forward "
+    "network does not receive the result of the attention",
+    hint="Does the feed-forward network receive the normalized x, or the normalized sum of x and "
+    "the attention's output?",
 )
 class side_by_side(_Block):
     def forward(self, x, past=None):
@@ -182,8 +185,9 @@ class side_by_side(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the block's input with h: the second residual path starts at x",
-    hint="Where does the second residual path start? Is the attention's output in the last sum?",
+    confuses="h with the block's input: the second residual path starts at x",
+    hint="Where does the second residual path start? Is the attention's output part of the last "
+    "sum?",
 )
 class second_road_from_x(_Block):
     def forward(self, x, past=None):
@@ -194,7 +198,7 @@ class second_road_from_x(_Block):
 @misconception(
     "DecoderBlock",
     confuses="two additions with three: x is added again at the end",
-    hint="Is x already in h?",
+    hint="Does h already contain x?",
 )
 class input_added_twice(_Block):
     def forward(self, x, past=None):
@@ -204,8 +208,9 @@ class input_added_twice(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the order of the sublayers: the network comes first",
-    hint="Which of the two sublayers does norm1 precede?",
+    confuses="the first sublayer with the second: the feed-forward network comes before the "
+    "attention",
+    hint="Which of the two sublayers comes after norm1?",
 )
 class network_first(_Block):
     def forward(self, x, past=None):
@@ -229,7 +234,7 @@ class past_not_handed_on(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the past with the present: the old past is returned",
+    confuses="the present with the past: the old past is returned",
     hint="How many positions does the returned pair have: P or P + T?",
 )
 class old_past_returned(_Block):
@@ -240,8 +245,8 @@ class old_past_returned(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a block with a layer: only the tokens are returned",
-    hint="What does the next call need that only this one knows?",
+    confuses="a block for decoding with a plain layer: only the tokens are returned",
+    hint="Which result of this call does the next call need?",
 )
 class present_not_returned(_Block):
     def forward(self, x, past=None):
@@ -250,8 +255,8 @@ class present_not_returned(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the order of the pair: the present comes first",
-    hint="Which of the two is named first in `(out, present)`?",
+    confuses="the first result with the second: the present comes first",
+    hint="Which of the two comes first in `(out, present)`?",
 )
 class present_first(_Block):
     def forward(self, x, past=None):
@@ -261,8 +266,8 @@ class present_first(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a present with one that does not learn: the present is detached",
-    hint="Do the tensors of the present require a gradient when the block is trained?",
+    confuses="a present that needs a gradient with a constant: the present is detached",
+    hint="Do the tensors of the present require gradients when the block is trained?",
 )
 class present_detached(_Block):
     def forward(self, x, past=None):
@@ -272,9 +277,9 @@ class present_detached(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="one call of the attention with two: the attention is called once for its output and "
+    confuses="one call to the attention with two: the attention is called once for its output and "
     "once for its present",
-    hint="How many new positions does one call of your block add to the past?",
+    hint="How many new positions does one call to your block add to the past?",
 )
 class attention_called_twice(_Block):
     def forward(self, x, past=None):
@@ -287,8 +292,8 @@ class attention_called_twice(_Block):
 @misconception(
     "DecoderBlock",
     confuses="a past that is given with one that the module keeps: the module keeps the past "
-    "itself instead of using the argument",
-    hint="Write two texts alternately. Does the second one see words of the first?",
+    "instead of using the argument",
+    hint="Generate two texts alternately. Does the second one see words of the first?",
 )
 class past_kept_in_the_module(_Block):
     kept = None
@@ -302,7 +307,7 @@ class past_kept_in_the_module(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="all tokens with the last one: only the result of the last token is returned",
+    confuses="all tokens with the last one: only the result for the last token is returned",
     hint="How many tokens go in, and how many come out?",
 )
 class last_token_only(_Block):
@@ -330,8 +335,8 @@ class _OwnNorm(nn.Module):
 
 @misconception(
     "DecoderBlock",
-    confuses="a norm with one that learns nothing: weight and bias are missing",
-    hint="Which weights should norm1 have? Look at named_parameters().",
+    confuses="trainable norms with fixed ones: the norms have no weight and no bias",
+    hint="Which parameters should norm1 have? Look at named_parameters().",
 )
 class norms_without_weights(_Block):
     def norm(self, size):
@@ -340,9 +345,9 @@ class norms_without_weights(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="RMS norm, as Llama has it, with layer norm: the norms are RMS norms instead of layer "
+    confuses="layer norm with RMS norm, as in Llama: the norms are RMS norms instead of layer "
     "norms",
-    hint="Which weights should norm1 have, and is a mean subtracted?",
+    hint="Which parameters should norm1 have? Does it subtract a mean?",
 )
 class rms_norms(_Block):
     def norm(self, size):
@@ -351,9 +356,9 @@ class rms_norms(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the eps of another library with the one of the question: the norms have a different "
-    "eps than the question asks for",
-    hint="Try tokens that hardly vary. Which eps does your norm use?",
+    confuses="the question's eps with that of another library: the eps of the norms is not the one "
+    "that the question asks for",
+    hint="Try tokens whose entries hardly vary. Which eps does your norm use?",
 )
 class smaller_eps(_Block):
     def norm(self, size):
@@ -362,9 +367,9 @@ class smaller_eps(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the unbiased variance (divided by D - 1) with the biased one: the variance is "
-    "divided by D - 1 instead of D",
-    hint="Do you divide by D or by D - 1? By default, torch's var divides by D - 1.",
+    confuses="the biased variance (divided by D) with the unbiased one (divided by D - 1): the "
+    "variance is divided by D - 1 instead of D",
+    hint="Do you divide by D or by D - 1? By default, torch.var divides by D - 1.",
 )
 class unbiased_variance(_Block):
     def norm(self, size):
@@ -373,8 +378,9 @@ class unbiased_variance(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="eps under the root with eps beside it: eps is added to the root, not under it",
-    hint="Try tokens that hardly vary. Where is eps in your norm?",
+    confuses="eps inside the square root with eps outside it: eps is added to the square root, not "
+    "inside it",
+    hint="Try tokens whose entries hardly vary. Where do you add eps?",
 )
 class eps_beside_the_root(_Block):
     def norm(self, size):
@@ -383,8 +389,9 @@ class eps_beside_the_root(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="two norms with three: there is a norm at the end, as after the last block of a model",
-    hint="Count the trainable parameters. Which belong to none of the four submodules?",
+    confuses="two norms with three: there is a third norm at the end, as after the last block of a "
+    "model",
+    hint="Count the trainable parameters. Which of them belong to none of the four submodules?",
 )
 class a_norm_at_the_end(_Block):
     def __init__(self, d_model, num_heads, hidden_dim):
@@ -398,8 +405,8 @@ class a_norm_at_the_end(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="one norm object with two: norm1 and norm2 share the same weights",
-    hint="Change the weight of norm1. Does that of norm2 change, too?",
+    confuses="two norms with one under two names: norm1 and norm2 share the same weights",
+    hint="Change the weight of norm1. Does the weight of norm2 change, too?",
 )
 class one_norm_under_two_names(_Block):
     def __init__(self, d_model, num_heads, hidden_dim):
@@ -409,8 +416,8 @@ class one_norm_under_two_names(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="accepting an argument with using it: the attention has one head",
-    hint="Look at the shape of the present. How many heads are there?",
+    confuses="accepting an argument with using it: the attention always has one head",
+    hint="Look at the shape of the present. How many heads does it have?",
 )
 class a_single_head(_Block):
     def __init__(self, d_model, num_heads, hidden_dim):
@@ -419,8 +426,8 @@ class a_single_head(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the size of the hidden layer with four times the model size: the hidden layer is "
-    "always four times the model size",
+    confuses="hidden_dim with four times d_model: the size of the hidden layer is always four "
+    "times d_model",
     hint="Build it with a hidden_dim of 11. What is the shape of linear1's weight?",
 )
 class hidden_layer_of_four_times(_Block):
@@ -430,9 +437,8 @@ class hidden_layer_of_four_times(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="layers that the module knows with layers that it does not find: the module does not "
-    "find its layers",
-    hint="Look at named_parameters(). Under which names are your weights?",
+    confuses="registered layers with unregistered ones: the module does not know its layers",
+    hint="Look at named_parameters(). Which names do your weights have?",
 )
 class submodules_in_a_list(nn.Module):
     def __init__(self, d_model, num_heads, hidden_dim):
@@ -452,7 +458,8 @@ class submodules_in_a_list(nn.Module):
 
 @misconception(
     "DecoderBlock",
-    confuses="this block with one that has dropout: the block applies dropout in train mode",
+    confuses="a block without dropout with one that has it: the block applies dropout in train "
+    "mode",
     hint="Call the block twice in train mode with the same input. Should the results differ?",
 )
 class dropout_on_the_sublayers(_Block):
@@ -479,8 +486,8 @@ class sum_written_into_the_input(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a residual with a copy: no gradient flows along a residual connection",
-    hint="The residual is a path for gradients past the sublayer. Is it open in your code?",
+    confuses="a residual with a detached copy: no gradient flows along a residual connection",
+    hint="The residual connection lets gradients flow around the sublayer. Do they in your code?",
 )
 class residual_detached(_Block):
     def forward(self, x, past=None):
@@ -491,8 +498,8 @@ class residual_detached(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="float32 with the dtype of the input: the result is always float32",
-    hint="Give a float64 block a float64 input. Which dtype does the result have?",
+    confuses="the dtype of the input with float32: the result is always float32",
+    hint="Give a float64 block a float64 input. What is the dtype of the result?",
 )
 class float32_result(_Block):
     def forward(self, x, past=None):
@@ -502,9 +509,9 @@ class float32_result(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the batch of one with a dimension that can be dropped: a batch of one loses its "
+    confuses="a batch of one with a dimension that can be dropped: a batch of one loses its "
     "dimension",
-    hint="Call the block with a batch of one, and look at the shape.",
+    hint="Call the block with a batch of one, and look at the shape of the result.",
 )
 class batch_of_one_dropped(_Block):
     def forward(self, x, past=None):
@@ -514,9 +521,9 @@ class batch_of_one_dropped(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with pre-norm and post-norm together: the result is normalized by norm2 "
-    "again",
-    hint="How often is norm2 used in the docstring? What is the mean of a token of your result?",
+    confuses="pre-norm with pre-norm plus post-norm: the result is normalized by norm2 again",
+    hint="How many times is norm2 used in the docstring? What is the mean of a token in your "
+    "result?",
 )
 class result_normalised(_Block):
     def forward(self, x, past=None):
@@ -526,9 +533,9 @@ class result_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with pre-norm and post-norm together: the sum of x and attention is "
-    "normalized by norm1 again",
-    hint="How often is norm1 used in the docstring? What is added to what?",
+    confuses="pre-norm with pre-norm plus post-norm: the sum of x and the attention is normalized "
+    "by norm1 again",
+    hint="How many times is norm1 used in the docstring? What is added to what?",
 )
 class first_sum_normalised(_Block):
     def forward(self, x, past=None):
@@ -539,8 +546,8 @@ class first_sum_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with pre-norm and post-norm together: both sums are normalized as well",
-    hint="How often is each norm used in the docstring? What is added to what?",
+    confuses="pre-norm with pre-norm plus post-norm: both sums are normalized as well",
+    hint="How many times is each norm used in the docstring? What is added to what?",
 )
 class both_sums_normalised(_Block):
     def forward(self, x, past=None):
@@ -551,8 +558,8 @@ class both_sums_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the order of the present: the values come before the keys",
-    hint="A past is the pair (keys, values). In which order is your present?",
+    confuses="keys with values: the values come before the keys in the present",
+    hint="A past is the pair (keys, values). What is the order of your present?",
 )
 class values_before_keys(_Block):
     def forward(self, x, past=None):
@@ -573,8 +580,7 @@ class present_stacked(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a pair that contains a pair with three results: out, keys and values are returned "
-    "side by side",
+    confuses="two results with three: out, keys and values are returned as three separate results",
     hint="How many results does your block return, and how many does the docstring name?",
 )
 class three_results(_Block):
@@ -585,8 +591,8 @@ class three_results(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the new positions with all positions: the present holds the new positions only",
-    hint="After three positions and two more, how many positions does the present hold?",
+    confuses="all positions with the new ones: the present contains only the new positions",
+    hint="After three positions and two more, how many positions does the present contain?",
 )
 class present_of_the_new_positions(_Block):
     def forward(self, x, past=None):
@@ -596,9 +602,9 @@ class present_of_the_new_positions(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a present that holds the past with one that lacks it: the past is in the present "
-    "twice",
-    hint="After three positions and two more, how many positions does the present hold?",
+    confuses="a present that contains the past with one that lacks it: the present contains the "
+    "past twice",
+    hint="After three positions and two more, how many positions does the present contain?",
 )
 class past_in_the_present_twice(_Block):
     def forward(self, x, past=None):
@@ -612,7 +618,7 @@ class past_in_the_present_twice(_Block):
     "DecoderBlock",
     confuses="pre-norm with post-norm in the first half: norm1 comes after the addition instead of "
     "before the attention",
-    hint="Is norm1 applied to what goes into the attention, or to the sum?",
+    hint="Is norm1 applied to the input of the attention or to the sum?",
 )
 class norm_after_the_attention(_Block):
     def forward(self, x, past=None):
@@ -625,7 +631,7 @@ class norm_after_the_attention(_Block):
     "DecoderBlock",
     confuses="pre-norm with post-norm in the second half: norm2 comes after the addition instead "
     "of before the feed-forward network",
-    hint="Is norm2 applied to what goes into the feed-forward network, or to the sum?",
+    hint="Is norm2 applied to the input of the feed-forward network or to the sum?",
 )
 class norm_after_the_network(_Block):
     def forward(self, x, past=None):

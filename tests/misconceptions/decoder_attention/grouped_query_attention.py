@@ -31,8 +31,9 @@ def _shared(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="groups with taking turns: keys are shared in groups, but values in turn",
-    hint="Which value head does query head 1 read, and which head of keys?",
+    confuses="sharing in groups with taking turns: keys are shared in groups, but value heads are "
+    "assigned in turn",
+    hint="Which value head does query head 1 use, and which key head?",
 )
 def values_in_turns(queries, keys, values):
     group = _checked(queries, keys)
@@ -42,8 +43,9 @@ def values_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="groups with taking turns: values are shared in groups, but keys in turn",
-    hint="Which head of keys does query head 1 read, and which value head?",
+    confuses="sharing in groups with taking turns: values are shared in groups, but key heads are "
+    "assigned in turn",
+    hint="Which key head does query head 1 use, and which value head?",
 )
 def keys_in_turns(queries, keys, values):
     group = _checked(queries, keys)
@@ -53,8 +55,8 @@ def keys_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="neighbors that share with heads that take turns: query head h reads key head h mod G",
-    hint="With 4 query heads and 2 heads of keys, which one does query head 1 read?",
+    confuses="sharing among neighbors with taking turns: query head h uses key head h mod G",
+    hint="With 4 query heads and 2 key heads, which key head does query head 1 use?",
 )
 def heads_in_turns(queries, keys, values):
     group = _checked(queries, keys)
@@ -63,8 +65,8 @@ def heads_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="repeating heads with repeating samples: a sample reads keys of other samples",
-    hint="Give two different samples. Does the first one read keys of the second?",
+    confuses="repeating heads with repeating samples: a sample uses keys of other samples",
+    hint="Call it with two different samples. Does the first one use keys of the second?",
 )
 def repeated_along_the_batch(queries, keys, values):
     group = _checked(queries, keys)
@@ -76,8 +78,8 @@ def repeated_along_the_batch(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="groups of any size with groups of one: heads that are shared are refused",
-    hint="May 4 query heads share 2 heads of keys?",
+    confuses="groups of any size with groups of one: shared key heads are rejected",
+    hint="May 4 query heads share 2 key heads?",
 )
 def shared_heads_refused(queries, keys, values):
     if queries.shape[1] != keys.shape[1]:
@@ -87,7 +89,7 @@ def shared_heads_refused(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="scores with scaled scores: nothing is divided",
+    confuses="plain scores with scaled ones: the scores are not divided",
     hint="Which step of scaled dot-product attention is missing?",
 )
 def not_scaled(queries, keys, values):
@@ -96,9 +98,9 @@ def not_scaled(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the size of one head with that of all heads together: the scores are divided by the "
-    "root of the size of all heads together",
-    hint="How many products are added up in one score?",
+    confuses="the size of one head with the size of all heads together: the scores are divided by "
+    "the square root of the size of all heads together",
+    hint="How many products are added for one score?",
 )
 def divided_by_the_root_of_all_columns(queries, keys, values):
     shared = _shared(queries, keys, values)
@@ -107,9 +109,9 @@ def divided_by_the_root_of_all_columns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the size of a value with the size of a query: the scores are divided by the root of "
-    "the size of a value",
-    hint="How many products are added up in one score?",
+    confuses="the size of a query with the size of a value: the scores are divided by the square "
+    "root of the size of a value",
+    hint="How many products are added for one score?",
 )
 def divided_by_the_root_of_the_value_size(queries, keys, values):
     shared = _shared(queries, keys, values)
@@ -118,8 +120,8 @@ def divided_by_the_root_of_the_value_size(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="`assert` with an error of a certain kind: `assert` raises AssertionError",
-    hint="Which kind of error does `assert` raise, and which one does the question ask for?",
+    confuses="an exception of a given type with `assert`: `assert` raises AssertionError",
+    hint="Which exception does `assert` raise, and which one does the question ask for?",
 )
 def assertion_error(queries, keys, values):
     assert queries.shape[1] % keys.shape[1] == 0
@@ -128,9 +130,9 @@ def assertion_error(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="an error that torch happens to raise later with one that says what is wrong: the "
+    confuses="an error that says what is wrong with one that torch happens to raise later: the "
     "numbers of heads are not checked",
-    hint="Try 4 query heads and 3 heads of keys. Who complains, and with which message?",
+    hint="Try 4 query heads and 3 key heads. What raises the error, and what does its message say?",
 )
 def no_check_of_the_groups(queries, keys, values):
     group = queries.shape[1] // keys.shape[1]
@@ -140,8 +142,8 @@ def no_check_of_the_groups(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the result of the heads with what is merged: tokens come before heads",
-    hint="In which order should the four dimensions of the result be?",
+    confuses="the order before merging with the order of the result: tokens come before heads",
+    hint="What should the order of the four dimensions of the result be?",
 )
 def tokens_before_heads(queries, keys, values):
     return _attend(queries, *_shared(queries, keys, values)).transpose(1, 2)
@@ -149,9 +151,9 @@ def tokens_before_heads(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the number of keys with the number of queries, as in self-attention: the code works "
-    "only with as many keys as queries",
-    hint="Give more keys than queries.",
+    confuses="any number of keys with as many keys as queries, as in self-attention: the code "
+    "works only if there are as many keys as queries",
+    hint="Use more keys than queries. Does your code still work?",
 )
 def as_many_keys_as_queries(queries, keys, values):
     group = _checked(queries, keys)
@@ -163,7 +165,7 @@ def as_many_keys_as_queries(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="several groups with one: all query heads read head 0",
+    confuses="all groups with the first one: all query heads use head 0 of keys and values",
     hint="Change the last head of keys and values. Does the result change?",
 )
 def all_read_the_first_head(queries, keys, values):
@@ -173,8 +175,8 @@ def all_read_the_first_head(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="sharing keys with sharing queries: the queries of a group are averaged",
-    hint="Give two query heads of one group different queries. Are their results different?",
+    confuses="sharing keys with sharing queries: the queries in a group are averaged",
+    hint="Give two query heads in one group different queries. Are their results different?",
 )
 def queries_averaged_in_a_group(queries, keys, values):
     group = _checked(queries, keys)
@@ -184,9 +186,9 @@ def queries_averaged_in_a_group(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="groups of heads with a separate dimension in the result: the result has a separate "
-    "dimension for the groups",
-    hint="How many dimensions does the result need?",
+    confuses="groups of heads with a dimension of the result: the result has a separate dimension "
+    "for the groups",
+    hint="How many dimensions should the result have?",
 )
 def groups_as_a_dimension(queries, keys, values):
     group = _checked(queries, keys)
@@ -195,8 +197,8 @@ def groups_as_a_dimension(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the keys with the queries: softmax runs over the queries",
-    hint="Whose weights sum to one: those of a row or those of a column?",
+    confuses="the keys with the queries: softmax runs over the queries instead of the keys",
+    hint="Which weights sum to one: those in a row or those in a column?",
 )
 def softmax_over_queries(queries, keys, values):
     return _attend(queries, *_shared(queries, keys, values), dim=-2)
@@ -204,8 +206,9 @@ def softmax_over_queries(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the heads with the keys: softmax runs over dimension 1",
-    hint="In scores of the shape (B, H, T, S), which dimension holds the keys?",
+    confuses="the keys with the heads: softmax runs over dimension 1, the heads, instead of the "
+    "keys",
+    hint="In scores of shape (B, H, T, S), which dimension holds the keys?",
 )
 def softmax_over_heads(queries, keys, values):
     return _attend(queries, *_shared(queries, keys, values), dim=1)
@@ -213,7 +216,7 @@ def softmax_over_heads(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="this function with a causal one: a causal mask hides later keys",
+    confuses="attention without a mask with causal attention: a causal mask hides later keys",
     hint="Does the first query see the last key here?",
 )
 def causal_too(queries, keys, values):
@@ -225,8 +228,8 @@ def causal_too(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="float32 with the dtype of the inputs: digits are lost along the way",
-    hint="Give float64 tensors. How many digits of the result are right?",
+    confuses="the dtype of the inputs with float32: precision is lost along the way",
+    hint="Call it with float64 tensors. How many digits of the result are right?",
 )
 def float32_softmax(queries, keys, values):
     keys, values = _shared(queries, keys, values)
@@ -236,8 +239,9 @@ def float32_softmax(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the keys with constants: no gradient flows through the repeated heads",
-    hint="Do the keys learn? Look at their gradient after a backward pass.",
+    confuses="keys that need a gradient with constants: no gradient flows through the repeated "
+    "heads",
+    hint="Do the keys get a gradient? Look at their `grad` after a backward pass.",
 )
 def copies_without_gradient(queries, keys, values):
     keys, values = _shared(queries, keys, values)
@@ -248,7 +252,7 @@ def copies_without_gradient(queries, keys, values):
     "grouped_query_attention",
     confuses="a dimension of size one with one that can be dropped: dimensions of size one are "
     "dropped from the result",
-    hint="Call it with one sample or one query, and look at the shape.",
+    hint="Call it with one sample or one query, and look at the shape of the result.",
 )
 def dimensions_of_one_dropped(queries, keys, values):
     return _attend(queries, *_shared(queries, keys, values)).squeeze()
@@ -305,8 +309,8 @@ class _Grouped(nn.Module):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="neighbors that share with heads that take turns: query head h reads key head h mod G",
-    hint="With 4 query heads and 2 heads of keys, which one does query head 1 read?",
+    confuses="sharing among neighbors with taking turns: query head h uses key head h mod G",
+    hint="With 4 query heads and 2 key heads, which key head does query head 1 use?",
 )
 class layer_heads_in_turns(_Grouped):
     def share(self, heads):
@@ -315,8 +319,8 @@ class layer_heads_in_turns(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the function, which has no mask, with the layer, which is causal: nothing is masked",
-    hint="Change the last token. Which results may change?",
+    confuses="the causal layer with the function, which has no mask: nothing is masked",
+    hint="Change the last token. Which rows of the result may change?",
 )
 class no_causal_mask(_Grouped):
     def masked(self, scores):
@@ -326,7 +330,7 @@ class no_causal_mask(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="the future with the past: earlier tokens are forbidden",
-    hint="Change the last token. Which results may change?",
+    hint="Change the last token. Which rows of the result may change?",
 )
 class past_forbidden(_Grouped):
     def masked(self, scores):
@@ -335,8 +339,8 @@ class past_forbidden(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the next token with the past: the next token can be seen",
-    hint="Change token 1. Does the result of token 0 change?",
+    confuses="the next token with the current one: the next token is still visible",
+    hint="Change token 1. Does the result for token 0 change?",
 )
 class one_token_ahead(_Grouped):
     def masked(self, scores):
@@ -345,9 +349,9 @@ class one_token_ahead(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a low number with one that is low enough: future scores get a number that is not low "
+    confuses="a low score with minus infinity: future scores become a number that is not low "
     "enough",
-    hint="What if the allowed scores are all near -20? Is your fill far below them?",
+    hint="What if the allowed scores are all near -20? Is your fill value far below them?",
 )
 class future_not_low_enough(_Grouped):
     def masked(self, scores):
@@ -367,9 +371,9 @@ class future_zeroed_after_softmax(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the number of columns of all keys with the size of one head: the scores are divided "
-    "by the root of the width of all keys, not of one head",
-    hint="How many products are added up in one score of one head?",
+    confuses="the size of one head with the size of all key heads together: the scores are divided "
+    "by the square root of the size of all key heads together, not of one head",
+    hint="How many products are added for one score of one head?",
 )
 class divided_by_the_root_of_the_key_width(_Grouped):
     def scale(self):
@@ -378,9 +382,9 @@ class divided_by_the_root_of_the_key_width(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the size of a token with the size of one head: the scores are divided by the root of "
-    "d_model, not of the head size",
-    hint="How many products are added up in one score of one head?",
+    confuses="the size of one head with the size of a token: the scores are divided by the square "
+    "root of d_model, not of the head size",
+    hint="How many products are added for one score of one head?",
 )
 class divided_by_the_root_of_d_model(_Grouped):
     def scale(self):
@@ -389,7 +393,7 @@ class divided_by_the_root_of_d_model(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="scores with scaled scores: nothing is divided",
+    confuses="plain scores with scaled ones: the scores are not divided",
     hint="Which step of scaled dot-product attention is missing?",
 )
 class scores_not_scaled(_Grouped):
@@ -399,8 +403,8 @@ class scores_not_scaled(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="two conditions with one: there is no check that num_heads divides d_model",
-    hint="Build it with d_model 10 and 4 heads. What should happen?",
+    confuses="two conditions with one: the code does not check that num_heads divides d_model",
+    hint="Build it with a d_model of 10 and 4 heads. What should happen?",
 )
 class columns_not_checked(_Grouped):
     def check(self, d_model, num_heads, num_kv_heads):
@@ -410,8 +414,8 @@ class columns_not_checked(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="two conditions with one: there is no check that num_kv_heads divides num_heads",
-    hint="Build it with 4 heads and 3 heads of keys. What should happen?",
+    confuses="two conditions with one: the code does not check that num_kv_heads divides num_heads",
+    hint="Build it with 4 query heads and 3 key heads. What should happen?",
 )
 class groups_not_checked(_Grouped):
     def check(self, d_model, num_heads, num_kv_heads):
@@ -421,8 +425,8 @@ class groups_not_checked(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="`assert` with an error of a certain kind: `assert` raises AssertionError",
-    hint="Which kind of error does `assert` raise, and which one does the question ask for?",
+    confuses="an exception of a given type with `assert`: `assert` raises AssertionError",
+    hint="Which exception does `assert` raise, and which one does the question ask for?",
 )
 class layer_assertion_error(_Grouped):
     def check(self, d_model, num_heads, num_kv_heads):
@@ -432,9 +436,8 @@ class layer_assertion_error(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="layers without any bias, as in Llama, with an out_proj that has one: out_proj has no "
-    "bias",
-    hint="qkv_bias is about queries, keys and values. What about out_proj?",
+    confuses="this output projection with Llama's, which has no bias: out_proj has no bias",
+    hint="qkv_bias applies to queries, keys and values. What about out_proj?",
 )
 class out_proj_without_bias(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
@@ -444,8 +447,8 @@ class out_proj_without_bias(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="accepting an argument with using it: there is never a bias",
-    hint="Build it with qkv_bias=True. Where does your code read qkv_bias?",
+    confuses="accepting an argument with using it: the projections never have a bias",
+    hint="Build it with qkv_bias=True. Where does your code use qkv_bias?",
 )
 class qkv_bias_ignored(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
@@ -454,8 +457,8 @@ class qkv_bias_ignored(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="an argument with a constant: there is always a bias",
-    hint="Build it without qkv_bias. Which weights have a bias?",
+    confuses="an argument with a constant: the projections always have a bias",
+    hint="Build it without qkv_bias. Which layers have a bias?",
 )
 class always_a_bias(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
@@ -464,8 +467,8 @@ class always_a_bias(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="False with True as the default of qkv_bias: qkv_bias is True by default",
-    hint="What is qkv_bias in your signature if the caller leaves it out?",
+    confuses="False with True as the default of qkv_bias: the default of qkv_bias is True",
+    hint="What does your signature use for qkv_bias if the caller leaves it out?",
 )
 class a_bias_by_default(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=True):
@@ -474,9 +477,9 @@ class a_bias_by_default(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="few heads of keys and values with as many as query heads: W_key and W_value are as "
-    "wide as W_query",
-    hint="How many columns do num_kv_heads heads of the head size have?",
+    confuses="fewer key and value heads with as many as query heads: W_key and W_value are as wide "
+    "as W_query",
+    hint="How many columns do num_kv_heads heads have in total?",
 )
 class keys_as_wide_as_queries(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
@@ -493,8 +496,8 @@ class keys_as_wide_as_queries(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="one length with all: something made for the first call is used in later ones",
-    hint="Call it with 4 tokens, then with 7. What is kept from the first call?",
+    confuses="one length with all lengths: something from the first call is used in later ones",
+    hint="Call it with 4 tokens and then with 7. What is kept from the first call?",
 )
 class mask_of_the_first_call(_Grouped):
     kept = None
@@ -507,8 +510,8 @@ class mask_of_the_first_call(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a change of shape with a change of places: heads are merged without a transpose",
-    hint="Before merging, the columns of one token must be side by side. Print the shapes.",
+    confuses="transposing and reshaping with reshaping alone: heads are merged without a transpose",
+    hint="Before merging, all columns of one token must be next to each other. Print the shapes.",
 )
 class merged_without_transpose(_Grouped):
     def merge(self, heads):
@@ -518,8 +521,8 @@ class merged_without_transpose(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a change of shape with a change of places: heads are split without a transpose",
-    hint="Print one head: does it hold the same columns of every token?",
+    confuses="reshaping and transposing with reshaping alone: heads are split without a transpose",
+    hint="Print one head. Does it contain the same columns of every token?",
 )
 class split_without_transpose(_Grouped):
     def split(self, x, num_heads):
@@ -528,9 +531,9 @@ class split_without_transpose(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="heads of neighboring columns with heads of every H-th column: each head gets every "
-    "H-th column instead of neighboring ones",
-    hint="Which columns belong to head 0: the first d, or every H-th?",
+    confuses="neighboring columns with every H-th column: each head gets every H-th column instead "
+    "of neighboring ones",
+    hint="Which columns belong to head 0: the first d columns or every H-th column?",
 )
 class heads_interleaved(_Grouped):
     def split(self, x, num_heads):
@@ -543,7 +546,7 @@ class heads_interleaved(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="building a layer with using it: out_proj has no effect",
-    hint="What happens after the heads are side by side?",
+    hint="What happens after the heads are merged?",
 )
 class out_proj_never_called(_Grouped):
     def forward(self, x):
@@ -552,8 +555,8 @@ class out_proj_never_called(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="attention with a block around it: x is added to the result",
-    hint="Does the question ask for a sum of input and output?",
+    confuses="attention with the block around it: x is added to the result",
+    hint="Does the question ask for the sum of input and output?",
 )
 class residual_inside(_Grouped):
     def forward(self, x):
@@ -562,8 +565,9 @@ class residual_inside(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the keys with the heads: softmax runs over dimension 1",
-    hint="In scores of the shape (B, H, T, T), which dimension holds the keys?",
+    confuses="the keys with the heads: softmax runs over dimension 1, the heads, instead of the "
+    "keys",
+    hint="In scores of shape (B, H, T, T), which dimension holds the keys?",
 )
 class layer_softmax_over_heads(_Grouped):
     def weights(self, scores):
@@ -572,8 +576,8 @@ class layer_softmax_over_heads(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a mask with something that learns: the mask is a parameter",
-    hint="Count the trainable parameters. Which of them should not change in training?",
+    confuses="a fixed mask with a trained one: the mask is a parameter",
+    hint="Count the trainable parameters. Which of them should not change during training?",
 )
 class mask_as_a_parameter(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
@@ -587,9 +591,10 @@ class mask_as_a_parameter(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
+    confuses="any device with the CPU: a tensor that the module keeps, such as the mask, stays "
     "behind when the module is moved",
-    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
+    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you "
+    "create?",
 )
 class mask_left_behind(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
@@ -605,7 +610,7 @@ class mask_left_behind(_Grouped):
     "GroupedQueryAttention",
     confuses="a batch of one with a dimension that can be dropped: a batch of one loses its "
     "dimension",
-    hint="Call it with a batch of one, and look at the shape.",
+    hint="Call it with a batch of one, and look at the shape of the result.",
 )
 class batch_of_one_dropped(_Grouped):
     def forward(self, x):
@@ -614,8 +619,8 @@ class batch_of_one_dropped(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="weights of attention with constants: queries and keys do not learn",
-    hint="Look at the gradient of W_query after a backward pass.",
+    confuses="attention weights with constants: queries and keys are not trained",
+    hint="Look at the gradient of W_query after a backward pass. Is there one?",
 )
 class weights_detached(_Grouped):
     def weights(self, scores):
@@ -624,10 +629,10 @@ class weights_detached(_Grouped):
 
 @misconception(
     "grouped_query_attention",
-    confuses="a single key with a case that needs no check: with a single key, numbers of heads "
-    "that do not divide are accepted",
-    hint="Try a single key position, three query heads and two groups. What does your code check "
-    "first?",
+    confuses="a single key with a case that needs no check: with a single key, the code accepts a "
+    "number of key heads that does not divide the number of query heads",
+    hint="Try a single key position, three query heads and two key heads. What does your code "
+    "check first?",
 )
 def one_key_unchecked(queries, keys, values):
     if keys.shape[2] == 1:
@@ -644,8 +649,8 @@ def one_key_unchecked(queries, keys, values):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="values with keys: W_value makes the keys as well as the values",
-    hint="Change the weights of W_key. Does the output change?",
+    confuses="keys with values: W_value computes the keys as well as the values",
+    hint="Change W_key. Does the result change?",
 )
 class KeysFromWValue(_Grouped):
     def heads(self, x):
@@ -656,8 +661,8 @@ class KeysFromWValue(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="keys with values: W_key makes the values as well as the keys",
-    hint="Change the weights of W_value. Does the output change?",
+    confuses="values with keys: W_key computes the values as well as the keys",
+    hint="Change W_value. Does the result change?",
 )
 class ValuesFromWKey(_Grouped):
     def heads(self, x):
@@ -668,8 +673,8 @@ class ValuesFromWKey(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="shared keys with shared queries: the queries of a group are averaged",
-    hint="Two query heads share keys. Do they also have the same queries?",
+    confuses="shared keys with shared queries: the queries in a group are averaged",
+    hint="Two query heads share keys. Do they share queries, too?",
 )
 class queries_averaged(_Grouped):
     def split(self, x, num_heads):
@@ -689,8 +694,8 @@ class queries_averaged(_Grouped):
 @misconception(
     "grouped_query_attention",
     confuses="the keys with the heads of a group: softmax runs over the query heads that share a "
-    "head of keys",
-    hint="With as many heads of keys as query heads, are all your weights 1?",
+    "key head",
+    hint="With as many key heads as query heads, are all your weights 1?",
 )
 def softmax_within_a_group(queries, keys, values):
     heads = queries.unflatten(1, (keys.shape[1], _checked(queries, keys)))
@@ -700,8 +705,9 @@ def softmax_within_a_group(queries, keys, values):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="groups with taking turns: values are shared in groups, but keys in turn",
-    hint="Which head of keys does query head 1 read, and which value head?",
+    confuses="sharing in groups with taking turns: values are shared in groups, but key heads are "
+    "assigned in turn",
+    hint="Which key head does query head 1 use, and which value head?",
 )
 class layer_keys_in_turns(_Grouped):
     def heads(self, x):
@@ -714,8 +720,9 @@ class layer_keys_in_turns(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="groups with taking turns: keys are shared in groups, but values in turn",
-    hint="Which value head does query head 1 read, and which head of keys?",
+    confuses="sharing in groups with taking turns: keys are shared in groups, but value heads are "
+    "assigned in turn",
+    hint="Which value head does query head 1 use, and which key head?",
 )
 class layer_values_in_turns(_Grouped):
     def heads(self, x):

@@ -14,9 +14,9 @@ from autograder.suite import misconception
 
 @misconception(
     "decoding_mask",
-    confuses="the last positions with the first ones: the triangle is aligned at the top left, as "
-    "torch's is_causal does",
-    hint="Two queries after three keys: which position does the first query have?",
+    confuses="the last positions with the first ones: the mask is aligned at the top left, as with "
+    "torch's is_causal",
+    hint="In a call with two queries and five keys, which position does the first query have?",
 )
 def aligned_at_the_top_left(num_queries, num_keys):
     return torch.ones(num_queries, num_keys, dtype=torch.bool).triu(1)
@@ -24,8 +24,8 @@ def aligned_at_the_top_left(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="the future with the future and the present: a query's own position is forbidden",
-    hint="May a token look at itself? What does a single query without a past see?",
+    confuses="the future with the present and the future: a query's own position is forbidden",
+    hint="May a token look at itself? What could a single query without a past see?",
 )
 def own_position_forbidden(num_queries, num_keys):
     return torch.ones(num_queries, num_keys, dtype=torch.bool).triu(num_keys - num_queries)
@@ -33,9 +33,9 @@ def own_position_forbidden(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="one new token with several: nothing is forbidden, which is right only for a single "
-    "query",
-    hint="Three new tokens at once: may the first of them look at the second?",
+    confuses="several new tokens with a single one: nothing is forbidden, which is right only for "
+    "a single query",
+    hint="With three new tokens at once, may the first of them look at the second?",
 )
 def nothing_forbidden(num_queries, num_keys):
     return torch.zeros(num_queries, num_keys, dtype=torch.bool)
@@ -43,8 +43,8 @@ def nothing_forbidden(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="past with future: the past is forbidden",
-    hint="Which columns are the past? They are what the cache is kept for.",
+    confuses="the past with the future: the past is forbidden",
+    hint="Which columns are the past? The cache is kept so that queries can see them.",
 )
 def past_forbidden(num_queries, num_keys):
     return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries - 1)
@@ -52,7 +52,7 @@ def past_forbidden(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="rows with columns: the mask has one row for each key",
+    confuses="rows with columns: the mask has one row for each key instead of one for each query",
     hint="Which shape does the exercise ask for: (T, S) or (S, T)?",
 )
 def keys_as_rows(num_queries, num_keys):
@@ -63,7 +63,7 @@ def keys_as_rows(num_queries, num_keys):
     "decoding_mask",
     confuses="True for forbidden with True for allowed: the mask is True where attention is "
     "allowed, as in torch's attention function",
-    hint="What does True mean in causal_mask?",
+    hint="What does True mean in causal_mask, and what does it mean here?",
 )
 def true_where_allowed(num_queries, num_keys):
     return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries)
@@ -71,8 +71,8 @@ def true_where_allowed(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="where the future begins: the next position is still seen",
-    hint="The first of two queries over five keys is position 3. May it see position 4?",
+    confuses="the next position with the current one: the next position is still visible",
+    hint="The first of two queries over five keys has position 3. May it see position 4?",
 )
 def next_position_seen(num_queries, num_keys):
     return torch.ones(num_queries, num_keys, dtype=torch.bool).triu(num_keys - num_queries + 2)
@@ -80,8 +80,8 @@ def next_position_seen(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="truth values with numbers: the mask contains numbers instead of True and False",
-    hint="Print the dtype of your mask. Which dtype do conditions have?",
+    confuses="Boolean values with numbers: the mask contains numbers instead of True and False",
+    hint="Print the dtype of your mask. What is the dtype of a comparison?",
 )
 def ones_and_zeros(num_queries, num_keys):
     return torch.ones(num_queries, num_keys).triu(num_keys - num_queries + 1)
@@ -89,9 +89,8 @@ def ones_and_zeros(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="truth values with whole numbers: the mask contains whole numbers instead of True and "
-    "False",
-    hint="Print the dtype of your mask. Which dtype do conditions have?",
+    confuses="Boolean values with integers: the mask contains integers instead of True and False",
+    hint="Print the dtype of your mask. What is the dtype of a comparison?",
 )
 def whole_numbers(num_queries, num_keys):
     return torch.ones(num_queries, num_keys).triu(num_keys - num_queries + 1).long()
@@ -99,9 +98,9 @@ def whole_numbers(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="the mask with what is added to the scores later: the mask contains minus infinity "
-    "instead of True",
-    hint="The mask only says where. Which function changes the scores there?",
+    confuses="the mask with the values that are added to the scores later: the mask contains minus "
+    "infinity instead of True",
+    hint="The mask only says which scores to hide. Which function changes those scores?",
 )
 def minus_infinity_in_the_mask(num_queries, num_keys):
     return torch.full((num_queries, num_keys), -torch.inf).triu(num_keys - num_queries + 1)
@@ -109,7 +108,8 @@ def minus_infinity_in_the_mask(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="the required rows with all rows: the mask is square, with one row for each key",
+    confuses="rows for the queries with rows for all keys: the mask is square, with one row for "
+    "each key",
     hint="How many rows must the mask for two queries have?",
 )
 def square_of_all_keys(num_queries, num_keys):
@@ -118,7 +118,7 @@ def square_of_all_keys(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="the new positions with all of them: the past is left out of the mask",
+    confuses="all positions with the new ones: the past is left out of the mask",
     hint="How many columns must the mask for five keys have?",
 )
 def square_of_the_queries(num_queries, num_keys):
@@ -140,9 +140,9 @@ def needs_a_window(window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a causal window with the window of an encoder, which looks ahead as well: the window "
+    confuses="a causal window with an encoder's window, which looks ahead as well: the window "
     "reaches ahead as well as back",
-    hint="May position 3 look at position 4, if the window is 3?",
+    hint="If the window is 3, may position 3 look at position 4?",
 )
 def looks_ahead_as_well(num_queries, num_keys, window):
     needs_a_window(window)
@@ -151,8 +151,8 @@ def looks_ahead_as_well(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a window with all of the past: the size of the window has no effect",
-    hint="Call it with window 1 and with window 3. What changes?",
+    confuses="a window with the whole past: the size of the window has no effect",
+    hint="Call it with a window of 1 and a window of 3. What changes?",
 )
 def window_never_used(num_queries, num_keys, window):
     needs_a_window(window)
@@ -162,7 +162,7 @@ def window_never_used(num_queries, num_keys, window):
 @misconception(
     "sliding_window_mask",
     confuses="forbidden with allowed: the mask is True where attention is allowed",
-    hint="What does True mean in causal_mask?",
+    hint="What does True mean in causal_mask, and what does it mean here?",
 )
 def true_inside_the_window(num_queries, num_keys, window):
     needs_a_window(window)
@@ -172,9 +172,9 @@ def true_inside_the_window(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a sliding window with blocks of window positions (chunked attention, as in Llama 4): "
-    "the positions are divided into blocks instead of a window that slides",
-    hint="With window 2: does position 2 see position 1?",
+    confuses="a sliding window with chunked attention, as in Llama 4: the positions are divided "
+    "into blocks instead of a window that slides",
+    hint="With a window of 2, does position 2 see position 1?",
 )
 def blocks_instead_of_a_window(num_queries, num_keys, window):
     needs_a_window(window)
@@ -185,9 +185,9 @@ def blocks_instead_of_a_window(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a window that slides with the last keys for every query: every query sees the last "
+    confuses="a window that slides with the same window for all queries: every query sees the last "
     "keys, which is right only for a single query",
-    hint="Take 2 queries, 6 keys and window 3. How many positions does the first query see?",
+    hint="With 2 queries, 6 keys and a window of 3, how many positions does the first query see?",
 )
 def the_last_keys_for_all(num_queries, num_keys, window):
     needs_a_window(window)
@@ -197,8 +197,9 @@ def the_last_keys_for_all(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="distant positions with near ones: the near past is forbidden, the far past allowed",
-    hint="With window 2: does position 5 see position 4, and position 0?",
+    confuses="distant positions with near ones: the near past is forbidden, and the distant past "
+    "is allowed",
+    hint="With a window of 2, does position 5 see position 4? Does it see position 0?",
 )
 def near_past_forbidden(num_queries, num_keys, window):
     needs_a_window(window)
@@ -208,9 +209,9 @@ def near_past_forbidden(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="window positions in all with window positions before the query's own, as "
-    "flash-attention's window_size counts them: the window does not count the query's own position",
-    hint="With window 1, how many positions does a query see?",
+    confuses="a window that includes the query's own position with one that does not, as in "
+    "flash-attention's window_size: the window does not count the query's own position",
+    hint="With a window of 1, how many positions does a query see?",
 )
 def own_position_not_counted(num_queries, num_keys, window):
     needs_a_window(window)
@@ -220,9 +221,9 @@ def own_position_not_counted(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="the last position of the window with the first one outside: a query sees one "
+    confuses="the last position in the window with the first one outside it: each query sees one "
     "position too few",
-    hint="With window 3, how many positions does a late query see?",
+    hint="With a window of 3, how many positions does the last query see?",
 )
 def one_position_too_few(num_queries, num_keys, window):
     needs_a_window(window)
@@ -233,7 +234,7 @@ def one_position_too_few(num_queries, num_keys, window):
 @misconception(
     "sliding_window_mask",
     confuses="the last positions with the first ones: the window is aligned at the top left",
-    hint="Two queries over five keys: which position does the first query have?",
+    hint="With two queries and five keys, which position does the first query have?",
 )
 def window_at_the_top_left(num_queries, num_keys, window):
     needs_a_window(window)
@@ -243,8 +244,8 @@ def window_at_the_top_left(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a window with a limit on the past alone: the future is allowed",
-    hint="Are there two conditions in your code: not later, and not too far back?",
+    confuses="both limits of the window with the limit in the past: the future is allowed",
+    hint="Does your code check both conditions: not later than the query, and not too far back?",
 )
 def future_allowed(num_queries, num_keys, window):
     needs_a_window(window)
@@ -253,7 +254,7 @@ def future_allowed(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="what should never happen with what must be reported: a window of 0 raises no error",
+    confuses="a mistake to report with a case that never happens: a window of 0 raises no error",
     hint="What would a query with a window of 0 look at? Raise a ValueError.",
 )
 def window_of_zero_accepted(num_queries, num_keys, window):
@@ -263,8 +264,9 @@ def window_of_zero_accepted(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="an impossible window with one that is repaired: a window of 0 is treated as 1",
-    hint="Calling it with 0 is a mistake that should be reported: raise a ValueError.",
+    confuses="rejecting an impossible window with repairing it: a window of 0 is treated as a "
+    "window of 1",
+    hint="A call with a window of 0 is a mistake that should be reported. Raise a ValueError.",
 )
 def window_of_zero_repaired(num_queries, num_keys, window):
     behind = distances(num_queries, num_keys)
@@ -273,8 +275,8 @@ def window_of_zero_repaired(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="an assert with an error for the caller: an assert raises AssertionError",
-    hint="Which kind of error does the exercise ask for?",
+    confuses="an exception of a given type with an assertion: an assert raises AssertionError",
+    hint="Which exception does the exercise ask for?",
 )
 def window_asserted(num_queries, num_keys, window):
     assert window >= 1
@@ -305,7 +307,7 @@ def future(num_queries, num_keys):
 @misconception(
     "cached_attention",
     confuses="the last positions with the first ones: the mask is aligned at the top left",
-    hint="One new token after five: which keys does your mask let it see?",
+    hint="In a call with one new token after a past of five, which keys does your mask let it see?",
 )
 def mask_at_the_top_left(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -315,8 +317,8 @@ def mask_at_the_top_left(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="a past with decoding token by token: with a past nothing is masked",
-    hint="Three new tokens after a past: may the first of them look at the third?",
+    confuses="any number of new tokens with a single one: if there is a past, nothing is masked",
+    hint="With three new tokens after a past, may the first of them look at the third?",
 )
 def no_mask_with_a_past(queries, keys, values, past=None):
     num_new = 0 if past is not None else queries.shape[2]
@@ -327,7 +329,7 @@ def no_mask_with_a_past(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="causal attention with attention: nothing is masked, with a past or without",
+    confuses="causal attention with unmasked attention: nothing is masked, with or without a past",
     hint="May the first token of a prefill look at the second?",
 )
 def never_masked(queries, keys, values, past=None):
@@ -337,8 +339,8 @@ def never_masked(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the present with what is new: the present lacks the past",
-    hint="The next call gets your present as its past. Which positions would it see?",
+    confuses="the whole present with its new positions: the present lacks the past",
+    hint="The next call receives your present as its past. Which positions will it see?",
 )
 def present_without_the_past(queries, keys, values, past=None):
     new = (keys, values)
@@ -348,8 +350,8 @@ def present_without_the_past(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the order of the present: the values come first",
-    hint="A past is the pair (keys, values). In which order is your present?",
+    confuses="keys with values: the values come before the keys in the present",
+    hint="A past is the pair (keys, values). What is the order of your present?",
 )
 def present_values_first(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -359,7 +361,7 @@ def present_values_first(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="passing a past on with using it: the past is passed on, but the new tokens see only "
+    confuses="returning a past with using it: the past is passed on, but the new tokens see only "
     "each other",
     hint="Change the past. Does the context change?",
 )
@@ -370,8 +372,9 @@ def past_only_passed_on(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="a cache for writing text with one for training, too: the present is detached",
-    hint="Inference code detaches its cache. Must gradients flow into the keys here?",
+    confuses="a cache for generation with one that is also used in training: the present is "
+    "detached",
+    hint="Code for inference detaches its cache. Must gradients flow into the keys here?",
 )
 def present_detached(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -381,8 +384,8 @@ def present_detached(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="a past with constants: no gradient flows into the past",
-    hint="The past came from a layer that is trained, too. Is it detached in your code?",
+    confuses="a past that needs a gradient with constants: no gradient flows into the past",
+    hint="The past may come from a layer that is being trained, too. Does your code detach it?",
 )
 def past_detached(queries, keys, values, past=None):
     if past is not None:
@@ -394,9 +397,9 @@ def past_detached(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="a pair with one tensor: keys and values are stacked, as minGPT does",
-    hint="Keys and values may have different sizes. What does the exercise return: a pair or a "
-    "tensor?",
+    confuses="a pair with a single tensor: keys and values are stacked, as in minGPT",
+    hint="Keys and values may have different sizes. Does the exercise ask for a pair or for a "
+    "single tensor?",
 )
 def present_stacked(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -408,8 +411,9 @@ def present_stacked(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="old with new: the past is put after the new positions",
-    hint="Which comes first in the sequence: past or new? Which position is the last column?",
+    confuses="the past with the new positions: the past is placed after the new positions",
+    hint="Which come first in the sequence: the past positions or the new ones? Which position is "
+    "in the last column?",
 )
 def past_last(queries, keys, values, past=None):
     if past is not None:
@@ -421,8 +425,8 @@ def past_last(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the axis of positions with the axis of heads: past and new positions are joined "
-    "along the heads",
+    confuses="the dimension of the positions with that of the heads: past and new positions are "
+    "joined along the heads",
     hint="Which dimension of (B, H, T, d) grows when a token is added?",
 )
 def joined_along_the_heads(queries, keys, values, past=None):
@@ -439,8 +443,8 @@ def joined_along_the_heads(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="scores with scaled scores: nothing is divided",
-    hint="What are scores divided by before softmax?",
+    confuses="plain scores with scaled ones: the scores are not divided",
+    hint="What are the scores divided by before softmax?",
 )
 def scores_not_divided(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -450,9 +454,10 @@ def scores_not_divided(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the size of a value with the size of a query under the root: the scores are divided "
-    "by the root of the size of a value",
-    hint="How many products is one score made of: as many as a query has entries, or a value?",
+    confuses="the size of a query with the size of a value: the scores are divided by the square "
+    "root of the size of a value",
+    hint="How many products are added for one score: as many as a query has entries, or as many as "
+    "a value has?",
 )
 def root_of_the_value_size(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -463,7 +468,7 @@ def root_of_the_value_size(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the context with all that is returned: the present is missing",
+    confuses="the context with the whole result: the present is missing",
     hint="How does the next call get the keys of this one?",
 )
 def context_alone(queries, keys, values, past=None):
@@ -473,9 +478,10 @@ def context_alone(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="a pair in a pair with three results side by side: three separate results are "
-    "returned instead of a context and a pair",
-    hint="The second result is the past of the next call: a pair. How many results do you return?",
+    confuses="two results with three: three separate results are returned instead of a context and "
+    "a pair",
+    hint="The second result is a pair, which the next call uses as its past. How many results do "
+    "you return?",
 )
 def three_results(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -485,8 +491,8 @@ def three_results(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="weights that sum to one with weights that are cut off: the future is set to zero "
-    "after softmax",
+    confuses="masking scores before softmax with zeroing weights after it: the weights of the "
+    "future are set to zero after softmax",
     hint="Do the weights of the first new token still sum to one?",
 )
 def masked_after_softmax(queries, keys, values, past=None):
@@ -564,7 +570,7 @@ class Cached(nn.Module):
 @misconception(
     "CachedAttention",
     confuses="new positions with first positions: positions start at 0 in every call",
-    hint="It is right in a prefill. What is the position of the token after a past of five?",
+    hint="That is right in a prefill. What is the position of the token after a past of five?",
 )
 class PositionsStartAtZero(Cached):
     def angles(self, start, num_new, x):
@@ -573,9 +579,10 @@ class PositionsStartAtZero(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="rotated keys with keys that still must be rotated: the past is rotated again in "
+    confuses="rotated keys with keys that still have to be rotated: the past is rotated again in "
     "every step",
-    hint="The present holds rotated keys. Which keys does your code rotate when there is a past?",
+    hint="The present contains rotated keys. Which keys does your code rotate when there is a "
+    "past?",
 )
 class PastRotatedAgain(Cached):
     def forward(self, x, past=None):
@@ -593,7 +600,8 @@ class PastRotatedAgain(Cached):
 @misconception(
     "CachedAttention",
     confuses="queries and keys with queries alone: only the queries are rotated",
-    hint="A score depends on the distance only if both its query and its key are rotated.",
+    hint="When does a score depend only on the distance: if the query is rotated, or if both query "
+    "and key are rotated?",
 )
 class OnlyQueriesRotated(Cached):
     def turned(self, queries, keys, values, angles):
@@ -603,7 +611,8 @@ class OnlyQueriesRotated(Cached):
 @misconception(
     "CachedAttention",
     confuses="queries and keys with keys alone: only the keys are rotated",
-    hint="A score depends on the distance only if both its query and its key are rotated.",
+    hint="When does a score depend only on the distance: if the query is rotated, or if both query "
+    "and key are rotated?",
 )
 class OnlyKeysRotated(Cached):
     def turned(self, queries, keys, values, angles):
@@ -612,7 +621,7 @@ class OnlyKeysRotated(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="queries and keys with all three: the values are rotated, too",
+    confuses="queries and keys with all three projections: the values are rotated, too",
     hint="Values are mixed, not compared. Do they need a position?",
 )
 class ValuesRotatedToo(Cached):
@@ -622,8 +631,8 @@ class ValuesRotatedToo(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="rotary attention with attention: nothing is rotated",
-    hint="Swap two tokens of the past. Does the output of a new token change?",
+    confuses="rotary attention with attention without positions: nothing is rotated",
+    hint="Swap two tokens of the past. Does the output for a new token change?",
 )
 class NothingRotated(Cached):
     def turned(self, queries, keys, values, angles):
@@ -632,9 +641,10 @@ class NothingRotated(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="positions from zero with positions from one: the keys of the present are rotated by "
+    confuses="positions from zero with positions from one: the keys in the present are rotated by "
     "one position too many",
-    hint="Only distances show in the output. By which angle is the very first key rotated?",
+    hint="The output depends only on distances, but the present does not. By which angle is the "
+    "very first key rotated?",
 )
 class PositionsFromOne(Cached):
     def angles(self, start, num_new, x):
@@ -644,7 +654,7 @@ class PositionsFromOne(Cached):
 @misconception(
     "CachedAttention",
     confuses="the last positions with the first ones: the mask is aligned at the top left",
-    hint="One new token after five: which keys does your mask let it see?",
+    hint="In a call with one new token after a past of five, which keys does your mask let it see?",
 )
 class MaskAtTheTopLeft(Cached):
     def mask(self, num_queries, num_keys, x):
@@ -653,8 +663,8 @@ class MaskAtTheTopLeft(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="decoding token by token with any number of tokens: with a past nothing is masked",
-    hint="Three new tokens after a past: may the first of them look at the third?",
+    confuses="any number of new tokens with a single one: if there is a past, nothing is masked",
+    hint="With three new tokens after a past, may the first of them look at the third?",
 )
 class NoMaskWithAPast(Cached):
     def mask(self, num_queries, num_keys, x):
@@ -664,7 +674,7 @@ class NoMaskWithAPast(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="causal attention with attention: nothing is masked",
+    confuses="causal attention with unmasked attention: nothing is masked",
     hint="May the first token of a prefill look at the second?",
 )
 class NeverMasked(Cached):
@@ -675,7 +685,7 @@ class NeverMasked(Cached):
 @misconception(
     "CachedAttention",
     confuses="a past that is given with a cache in the module: two sequences are mixed",
-    hint="Two sequences take turns. Whose keys are in the module?",
+    hint="Call it for two sequences in turn. Whose keys are in the module?",
 )
 class CacheKeptInTheModule(Cached):
     def __init__(self, d_model, num_heads):
@@ -694,9 +704,9 @@ class CacheKeptInTheModule(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the size of a head with the size of the model under the root: the scores are divided "
-    "by the root of the model size, not of the head size",
-    hint="How many products is one score of one head made of?",
+    confuses="the size of a head with the size of the model: the scores are divided by the square "
+    "root of the model size, not of the head size",
+    hint="How many products are added for one score of one head?",
 )
 class RootOfTheModelSize(Cached):
     def size_under_the_root(self):
@@ -705,8 +715,8 @@ class RootOfTheModelSize(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the present with what is new: the present lacks the past",
-    hint="The next call gets your present as its past. Which positions would it see?",
+    confuses="the whole present with its new positions: the present lacks the past",
+    hint="The next call receives your present as its past. Which positions will it see?",
 )
 class PresentWithoutThePast(Cached):
     def present(self, keys, values, new):
@@ -715,8 +725,8 @@ class PresentWithoutThePast(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the order of the present: the values come first",
-    hint="A past is the pair (keys, values). In which order is your present?",
+    confuses="keys with values: the values come before the keys in the present",
+    hint="A past is the pair (keys, values). What is the order of your present?",
 )
 class PresentValuesFirst(Cached):
     def present(self, keys, values, new):
@@ -725,8 +735,9 @@ class PresentValuesFirst(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a cache for writing text with one for training, too: the present is detached",
-    hint="Inference code detaches its cache. Must gradients flow into the keys here?",
+    confuses="a cache for generation with one that is also used in training: the present is "
+    "detached",
+    hint="Code for inference detaches its cache. Must gradients flow into the keys here?",
 )
 class PresentDetached(Cached):
     def present(self, keys, values, new):
@@ -735,9 +746,9 @@ class PresentDetached(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="an input with the module's dtype: the angles are made in float32, and become "
+    confuses="the module's dtype with float32: the angles are computed in float32, and become "
     "inaccurate at late positions",
-    hint="Move the module to float64 and print the dtype of positions and angles.",
+    hint="Convert the module to float64, and print the dtype of positions and angles.",
 )
 class AnglesInFloat32(Cached):
     def angles(self, start, num_new, x):
@@ -747,8 +758,10 @@ class AnglesInFloat32(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="two conventions: neighbors are paired, not coordinate i with i + d/2",
-    hint="The part apply_rotary pairs the halves. Which coordinates does your code pair?",
+    confuses="halves with neighbors: neighboring coordinates are paired, not coordinate i with i + "
+    "d/2",
+    hint="The function apply_rotary pairs coordinates from the two halves. Which coordinates does "
+    "your code pair?",
 )
 class NeighboursPaired(Cached):
     def turn(self, x, angles):
@@ -760,9 +773,9 @@ class NeighboursPaired(Cached):
 @misconception(
     "CachedAttention",
     confuses="the size of a head with the size of the model: queries and keys are rotated before "
-    "the split into heads",
-    hint="Which vectors are compared: those of a head, or those of the model? Angles have d/2 "
-    "columns.",
+    "they are split into heads",
+    hint="Which vectors are compared: those of a head or those of the whole model? The angles have "
+    "d/2 columns.",
 )
 class RotatedBeforeTheSplit(Cached):
     def forward(self, x, past=None):
@@ -778,8 +791,8 @@ class RotatedBeforeTheSplit(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="merging heads with reshaping: the transpose is missing",
-    hint="The shape is right. In which order are heads and tokens before the reshape?",
+    confuses="transposing and reshaping with reshaping alone: heads are merged without a transpose",
+    hint="The shape is right. In which order are heads and tokens before you reshape?",
 )
 class MergedWithoutTranspose(Cached):
     def merge(self, context):
@@ -788,8 +801,9 @@ class MergedWithoutTranspose(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="blocks of columns with every n-th column: heads are interleaved",
-    hint="Head 0 owns the first columns. Into which two sizes do you cut the last dimension?",
+    confuses="neighboring columns with every H-th column: heads are interleaved",
+    hint="Head 0 consists of the first columns. Into which two sizes do you split the last "
+    "dimension?",
 )
 class HeadsInterleaved(Cached):
     def split(self, x):
@@ -799,7 +813,7 @@ class HeadsInterleaved(Cached):
 @misconception(
     "CachedAttention",
     confuses="building a layer with using it: out_proj has no effect",
-    hint="Change the weights of out_proj. Does the output change?",
+    hint="Change the weights of out_proj. Does the result change?",
 )
 class OutProjNeverCalled(Cached):
     def finish(self, merged):
@@ -808,8 +822,8 @@ class OutProjNeverCalled(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a sequence with its last token: the output has one position only",
-    hint="Three new tokens came in. How many outputs does your forward return?",
+    confuses="all new tokens with the last one: the output has only one position",
+    hint="If a call gets three new tokens, how many outputs should it return?",
 )
 class LastOutputOnly(Cached):
     def finish(self, merged):
@@ -818,9 +832,9 @@ class LastOutputOnly(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a present of rotated keys with one of keys as they came: the present holds keys that "
-    "are not rotated",
-    hint="Compare your present with the docstring: are its keys rotated?",
+    confuses="a present of rotated keys with one of keys that are not rotated: the present "
+    "contains keys that are not rotated",
+    hint="Compare your present with the docstring. Are its keys rotated?",
 )
 class PresentNotRotated(Cached):
     def forward(self, x, past=None):
@@ -837,8 +851,8 @@ class PresentNotRotated(Cached):
 
 @misconception(
     "decoding_mask",
-    confuses="its own mask with one that belongs to the caller: the same tensor is returned for "
-    "the same sizes, whatever was done to it",
+    confuses="the function's own mask with the caller's: the same tensor is returned for the same "
+    "sizes, even if the caller has changed it",
     hint="Call it, invert the mask in place with `logical_not_()`, and call it again with the same "
     "sizes. Which mask comes back?",
 )
@@ -854,8 +868,8 @@ def _kept_decoding_mask_kept_by_its_sizes(num_queries, num_keys):
 
 @misconception(
     "sliding_window_mask",
-    confuses="its own mask with one that belongs to the caller: the same tensor is returned for "
-    "the same sizes, whatever was done to it",
+    confuses="the function's own mask with the caller's: the same tensor is returned for the same "
+    "sizes, even if the caller has changed it",
     hint="Call it, invert the mask in place with `logical_not_()`, and call it again with the same "
     "sizes. Which mask comes back?",
 )
@@ -874,8 +888,8 @@ def _kept_window_kept_by_its_sizes(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a single query with a case that needs no check: with a single query, a window "
-    "below 1 is accepted",
+    confuses="a single query with a case that needs no check: with a single query, a window below "
+    "1 is accepted",
     hint="Try one query and a window of 0. What does your function check first?",
 )
 def window_of_one_query_unchecked(num_queries, num_keys, window):
@@ -890,8 +904,8 @@ def window_of_one_query_unchecked(num_queries, num_keys, window):
 
 @misconception(
     "cached_attention",
-    confuses="a past that comes from an earlier call with one that is data: the gradient into the "
-    "past is cut",
+    confuses="a past from an earlier call with data: no gradient flows into a past that was "
+    "computed",
     hint="Take the sum of the second step's context and call `backward()`. Does the first step's "
     "input get a gradient?",
 )
@@ -908,8 +922,9 @@ def past_of_a_call_detached(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the values of the past with its keys: past keys are joined with the new values",
-    hint="What is past[0], and what is past[1]? Which of them belongs to the values?",
+    confuses="the values of the past with its keys: past keys, instead of past values, are joined "
+    "with the new values",
+    hint="What is past[0], and what is past[1]? Which of them do you join with the new values?",
 )
 def past_keys_as_values(queries, keys, values, past=None):
     if past is not None:
@@ -921,9 +936,10 @@ def past_keys_as_values(queries, keys, values, past=None):
 
 @misconception(
     "CachedAttention",
-    confuses="rotated keys with keys that still must be rotated: all keys are rotated again after "
-    "they were joined",
-    hint="How often is the first key of a past rotated in your code? It should be once.",
+    confuses="rotated keys with keys that still have to be rotated: all keys are rotated again "
+    "after they have been joined",
+    hint="How many times does your code rotate the first key of a past? It should be rotated only "
+    "once.",
 )
 class AllKeysRotatedAgain(Cached):
     def join(self, past, keys, values):
@@ -935,8 +951,8 @@ class AllKeysRotatedAgain(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a past that is given with a cache in the module: every call continues from the last "
-    "one",
+    confuses="a past that is given with a cache in the module: every call continues from the "
+    "previous one",
     hint="Call it twice without a past. Why is the second present longer than the first?",
 )
 class EveryCallGoesOn(Cached):
@@ -949,10 +965,10 @@ class EveryCallGoesOn(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a present of rotated keys with one of keys as they came: the present holds keys that "
-    "are not rotated, and a past is used unchanged",
-    hint="Compare your present with the docstring: are its keys rotated? In the next call it is "
-    "the past.",
+    confuses="a present of rotated keys with one of keys that are not rotated: the present "
+    "contains keys that are not rotated, and the keys of a past are used without being rotated",
+    hint="Compare your present with the docstring. Are its keys rotated? The next call uses them "
+    "as its past.",
 )
 class PresentNotRotatedPastAsItCame(Cached):
     def forward(self, x, past=None):
@@ -977,8 +993,8 @@ class PastIgnoredForACacheInTheModule(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the past with the present: the past is returned unchanged",
-    hint="The next call gets your present as its past. Which positions would it see?",
+    confuses="the present with the past: the past is returned unchanged",
+    hint="The next call receives your present as its past. Which positions will it see?",
 )
 class PastReturned(Cached):
     def forward(self, x, past=None):
@@ -988,8 +1004,8 @@ class PastReturned(Cached):
 
 @misconception(
     "cached_attention",
-    confuses="the past with the present: the past is returned unchanged",
-    hint="The next call gets your present as its past. Which positions would it see?",
+    confuses="the present with the past: the past is returned unchanged",
+    hint="The next call receives your present as its past. Which positions will it see?",
 )
 def past_returned(queries, keys, values, past=None):
     own = keys, values
@@ -1002,9 +1018,9 @@ def past_returned(queries, keys, values, past=None):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a negative bound with the first position: a slice from a negative bound begins at "
+    confuses="the first position with a negative bound: a slice whose bound is negative begins at "
     "the end",
-    hint="Which positions does the first query see? Print where its window begins.",
+    hint="Print where the window of the first query begins. Which positions does that query see?",
 )
 def window_begins_below_zero(num_queries, num_keys, window):
     needs_a_window(window)
@@ -1018,8 +1034,9 @@ def window_begins_below_zero(num_queries, num_keys, window):
 @misconception(
     "sliding_window_mask",
     confuses="the last positions before a query with the first ones of the sequence: every query "
-    "sees the first keys only",
-    hint="With a window of 2, which keys does the query at position 5 see, and which should it?",
+    "sees only the first keys",
+    hint="With a window of 2, which keys does the query at position 5 see, and which should it "
+    "see?",
 )
 def the_first_keys_for_all(num_queries, num_keys, window):
     needs_a_window(window)
@@ -1029,9 +1046,9 @@ def the_first_keys_for_all(num_queries, num_keys, window):
 
 @misconception(
     "cached_attention",
-    confuses="the number of heads with the number of past positions: the mask is moved by the "
+    confuses="the number of past positions with the number of heads: the mask is shifted by the "
     "number of heads",
-    hint="Which dimension of past[0] counts positions? Try two heads and three past positions.",
+    hint="Which dimension of past[0] counts the positions? Try two heads and three past positions.",
 )
 def mask_moved_by_the_heads(queries, keys, values, past=None):
     moved = 0 if past is None else past[0].shape[1]
@@ -1042,9 +1059,10 @@ def mask_moved_by_the_heads(queries, keys, values, past=None):
 
 @misconception(
     "CachedAttention",
-    confuses="blocks of columns with every n-th column, when cutting and when merging: each head "
-    "gets every n-th column instead of neighboring ones, when cutting and when merging",
-    hint="Cutting and merging undo each other here, but does each head hold the right columns?",
+    confuses="neighboring columns with every H-th column: each head gets every H-th column instead "
+    "of neighboring ones, in splitting and in merging",
+    hint="Your splitting and merging undo each other, but does each head contain the right "
+    "columns?",
 )
 class HeadsInterleavedBothWays(Cached):
     def split(self, x):
@@ -1056,8 +1074,8 @@ class HeadsInterleavedBothWays(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="heads with merged heads in the present: the heads are side by side in the present",
-    hint="The keys of the present are (B, H, P + T, d). What is the shape of yours?",
+    confuses="separate heads with merged ones: the heads in the present are merged",
+    hint="The keys in the present should have shape (B, H, P + T, d). What is the shape of yours?",
 )
 class PresentMerged(Cached):
     def present(self, keys, values, new):
@@ -1071,8 +1089,9 @@ class PresentMerged(Cached):
 
 @misconception(
     "cached_attention",
-    confuses="a pair with one tensor: keys and values are side by side in one tensor, the present",
-    hint="The present is a pair. What is the type of yours?",
+    confuses="a pair with a single tensor: the present is a single tensor in which keys and values "
+    "are joined",
+    hint="The present should be a pair. What is the type of yours?",
 )
 def present_joined(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -1082,8 +1101,9 @@ def present_joined(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the keys with scaled ones: the keys of the present are divided by the root of d",
-    hint="Call it without a past. Are the keys of the present those that you gave it?",
+    confuses="the original keys with scaled ones: the keys in the present are divided by the "
+    "square root of d",
+    hint="Call it without a past. Are the keys in the present equal to those that you passed?",
 )
 def scaled_keys_in_the_present(queries, keys, values, past=None):
     root = math.sqrt(queries.shape[-1])
@@ -1094,8 +1114,9 @@ def scaled_keys_in_the_present(queries, keys, values, past=None):
 
 @misconception(
     "CachedAttention",
-    confuses="(B, H, T, d) with (B, T, H, d): the tokens come before the heads in the present",
-    hint="The keys of the present are (B, H, P + T, d). What is the shape of yours?",
+    confuses="heads before tokens with tokens before heads: the tokens come before the heads in "
+    "the present",
+    hint="The keys in the present should have shape (B, H, P + T, d). What is the shape of yours?",
 )
 class PresentTokensBeforeHeads(Cached):
     def present(self, keys, values, new):
@@ -1109,8 +1130,8 @@ class PresentTokensBeforeHeads(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="keys with queries: W_query makes the keys as well as the queries",
-    hint="Change the weights of W_key. Does the output change?",
+    confuses="keys with queries: W_query computes the keys as well as the queries",
+    hint="Change W_key. Does the result change?",
 )
 class KeysFromWQuery(Cached):
     def turned(self, queries, keys, values, angles):
@@ -1120,8 +1141,8 @@ class KeysFromWQuery(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="values with keys: W_key makes the values as well as the keys",
-    hint="Change the weights of W_value. Does the output change?",
+    confuses="values with keys: W_key computes the values as well as the keys",
+    hint="Change W_value. Does the result change?",
 )
 class ValuesFromWKey(Cached):
     def turned(self, queries, keys, values, angles):

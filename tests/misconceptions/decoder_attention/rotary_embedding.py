@@ -22,9 +22,9 @@ def needs_even(head_dim):
 
 @misconception(
     "rotary_angles",
-    confuses="the exponent 2i / d with i / d: the pairs slow down half as fast",
-    hint="Which power of the base does the last pair have for `head_dim=64`? It should be nearly "
-    "-1.",
+    confuses="the exponent 2i / d with i / d: from pair to pair, the angles shrink too slowly",
+    hint="For `head_dim=64`, what is the exponent of the base for the last pair? It should be "
+    "nearly -1.",
 )
 def exponent_without_the_two(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -35,8 +35,9 @@ def exponent_without_the_two(positions, head_dim, base=10000.0):
 @misconception(
     "rotary_angles",
     confuses="one angle per pair with one per coordinate: the angles are returned twice, one half "
-    "after the other, as Hugging Face keeps them",
-    hint="How many pairs does a vector of size head_dim have, and what is your last size?",
+    "after the other, as in Hugging Face's code",
+    hint="How many pairs does a vector of size head_dim have, and what is the size of your last "
+    "dimension?",
 )
 def halves_repeated(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -47,7 +48,8 @@ def halves_repeated(positions, head_dim, base=10000.0):
 @misconception(
     "rotary_angles",
     confuses="one angle per pair with one per coordinate: each angle is returned twice in a row",
-    hint="How many pairs does a vector of size head_dim have, and what is your last size?",
+    hint="How many pairs does a vector of size head_dim have, and what is the size of your last "
+    "dimension?",
 )
 def each_angle_twice(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -57,8 +59,8 @@ def each_angle_twice(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="an argument with a constant: the base is 10000 whatever is given",
-    hint="Call it with base 100 and with base 500000. What changes?",
+    confuses="an argument with a constant: the base is always 10000, whatever is given",
+    hint="Call it with a base of 100 and a base of 500000. What changes?",
 )
 def ten_thousand_built_in(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -67,8 +69,8 @@ def ten_thousand_built_in(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="what should never happen with what must be reported: an odd head_dim raises no error",
-    hint="With which coordinate would the last one of seven be paired? Raise a ValueError.",
+    confuses="a mistake to report with a case that never happens: an odd head_dim raises no error",
+    hint="If there are seven coordinates, which one is the last paired with? Raise a ValueError.",
 )
 def odd_size_accepted(positions, head_dim, base=10000.0):
     return positions[:, None] * speeds_of(positions, head_dim, base)
@@ -76,9 +78,9 @@ def odd_size_accepted(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="an assert with an error for the caller: an `assert` raises an AssertionError, and "
-    "disappears with python -O",
-    hint="Which kind of error does the exercise ask for?",
+    confuses="an exception for the caller with an assertion: an `assert` raises AssertionError, "
+    "and has no effect with python -O",
+    hint="Which exception does the exercise ask for?",
 )
 def odd_size_asserted(positions, head_dim, base=10000.0):
     assert head_dim % 2 == 0
@@ -87,9 +89,9 @@ def odd_size_asserted(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="the given positions with 0, 1, 2, ...: positions are counted from 0, which is right "
-    "for a prefill and wrong for decoding",
-    hint="Call it with the positions 7, 8 and 9. Which angles belong to the first row?",
+    confuses="the given positions with 0, 1, 2, ...: positions are always counted from 0, which is "
+    "right for a prefill but wrong for decoding",
+    hint="Call it with positions 7, 8 and 9. Which angles should be in the first row?",
 )
 def positions_counted_anew(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -99,9 +101,9 @@ def positions_counted_anew(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="where i begins: pairs are counted from 1, as the paper does, which writes 2(i - 1) / "
-    "d",
-    hint="The first pair turns by one radian per position. By how much does yours?",
+    confuses="counting from 0 with counting from 1: pairs are counted from 1, as in the paper, but "
+    "without the paper's - 1 in the exponent",
+    hint="The first pair turns by one radian per position. By how much does your first pair turn?",
 )
 def pairs_counted_from_one(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -111,9 +113,9 @@ def pairs_counted_from_one(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="steps of 2 / d with larger ones: the powers of the base go from 0 to -1, both "
-    "included",
-    hint="Which power of the base does the last of three pairs have: -2/3 or -1?",
+    confuses="steps of 2 / d with larger ones: the exponents of the base go from 0 to -1, "
+    "including -1",
+    hint="Which exponent does the base have for the last of three pairs: -2/3 or -1?",
 )
 def exponents_up_to_one(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -133,8 +135,8 @@ def later_pairs_faster(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="the number of pairs with the size of the vector in the exponent: the exponent is "
-    "divided by the number of pairs, not by head_dim",
+    confuses="the size of the vector with the number of pairs: the exponent is divided by the "
+    "number of pairs, not by head_dim",
     hint="The exponent is -2i / head_dim. What do you divide by?",
 )
 def divided_by_the_number_of_pairs(positions, head_dim, base=10000.0):
@@ -157,8 +159,8 @@ def pairs_as_rows(positions, head_dim, base=10000.0):
 @misconception(
     "rotary_angles",
     confuses="radians with degrees: the angles are in degrees",
-    hint="Torch's sine and cosine take radians, and so do the angles here: pair 0 at position 1 "
-    "has the angle 1.",
+    hint="Torch's sine and cosine take radians, and the angles here are in radians: pair 0 at "
+    "position 1 has an angle of 1. What is yours?",
 )
 def in_degrees(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -167,8 +169,8 @@ def in_degrees(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="an angle with its place on the circle: whole turns are subtracted from the angles",
-    hint="Is the angle at position 7 smaller than the one at position 6?",
+    confuses="an angle with a direction on the circle: whole turns are subtracted from the angles",
+    hint="Should the angle at position 7 be smaller than the one at position 6?",
 )
 def whole_turns_taken_off(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -177,8 +179,8 @@ def whole_turns_taken_off(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="angles with what comes next: the sines of the angles are returned",
-    hint="The angle of pair 0 at position 3 is 3. Is yours larger than 1?",
+    confuses="angles with their sines: the sines of the angles are returned",
+    hint="The angle of pair 0 at position 3 is 3. What is yours?",
 )
 def sines_of_the_angles(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -187,9 +189,10 @@ def sines_of_the_angles(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="angles with complex numbers of that angle (Llama's freqs_cis): the result contains "
-    "complex numbers instead of angles",
-    hint="The result holds angles: real numbers, in the dtype of the positions.",
+    confuses="angles with complex numbers of that angle, as in Llama's freqs_cis: the result "
+    "contains complex numbers instead of angles",
+    hint="The result should contain angles, which are real numbers, in the dtype of the positions. "
+    "What is the dtype of yours?",
 )
 def complex_numbers(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -199,8 +202,8 @@ def complex_numbers(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="positions with whole numbers: the fractional part is cut off",
-    hint="Call it with the position 2.5. Is the angle of the first pair 2.5?",
+    confuses="positions with integers: the fractional part of positions is cut off",
+    hint="Call it with a position of 2.5. Is the angle of the first pair 2.5?",
 )
 def positions_made_whole(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -209,8 +212,8 @@ def positions_made_whole(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="float32 with the dtype of the positions: the result is always float32",
-    hint="Give it positions in float64, and print the dtype of the result.",
+    confuses="the dtype of the positions with float32: the result is always float32",
+    hint="Call it with float64 positions, and print the dtype of the result.",
 )
 def always_float32(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -222,7 +225,7 @@ def always_float32(positions, head_dim, base=10000.0):
     "rotary_angles",
     confuses="positions with distances from the first one: positions are counted from the first "
     "one given",
-    hint="Call it with the positions 7, 8 and 9. Is the first row zero?",
+    hint="Call it with positions 7, 8 and 9. Should the first row be zero?",
 )
 def counted_from_the_first(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -232,7 +235,7 @@ def counted_from_the_first(positions, head_dim, base=10000.0):
 @misconception(
     "rotary_angles",
     confuses="positions from zero with positions from one: positions are counted from 1",
-    hint="Which angles does position 0 have?",
+    hint="Which angles should position 0 have?",
 )
 def positions_plus_one(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -241,8 +244,9 @@ def positions_plus_one(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="a plain value with a value that carries a gradient: the gradient is cut",
-    hint="Do positions with requires_grad give a result with requires_grad?",
+    confuses="a plain value with a value that has a gradient: no gradient flows back to the "
+    "positions",
+    hint="If the positions require a gradient, does the result require one, too?",
 )
 def angles_without_gradient(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -258,9 +262,10 @@ def halves(x):
 
 @misconception(
     "apply_rotary",
-    confuses="two conventions: neighbors are paired (the paper, GPT-J, CS336), not coordinate i "
-    "with i + d/2",
-    hint="With which coordinate does the exercise pair coordinate 0 of six: 1 or 3?",
+    confuses="halves with neighbors (as in the paper, GPT-J and CS336): neighboring coordinates "
+    "are paired, not coordinate i with i + d/2",
+    hint="If there are six coordinates, which one does the exercise pair with coordinate 0: 1 or "
+    "3?",
 )
 def neighbours_paired(x, angles):
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -271,9 +276,9 @@ def neighbours_paired(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="two conventions in one function: neighbors are paired in the input, but halves in "
-    "the result",
-    hint="Rotate by the angle 0. Does every coordinate stay in its place?",
+    confuses="halves with neighbors: neighboring coordinates are paired in the input, but "
+    "coordinates from the two halves in the result",
+    hint="Rotate by an angle of 0. Does every coordinate keep its position?",
 )
 def neighbours_in_halves_out(x, angles):
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -283,10 +288,10 @@ def neighbours_in_halves_out(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="a rotation with a different change of the pair: the two terms are added in both "
-    "halves, without a minus",
-    hint="A rotation keeps the length of every pair. Rotate (1, 1) by 45 degrees: what is the "
-    "length?",
+    confuses="a difference with a sum: the two terms are added in both halves, without a minus "
+    "sign",
+    hint="A rotation does not change the length of a pair. Rotate (1, 1) by 45 degrees. What is "
+    "the length of the result?",
 )
 def minus_forgotten(x, angles):
     first, second = halves(x)
@@ -296,8 +301,9 @@ def minus_forgotten(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="one sense of rotation with the other: each pair is rotated in the opposite direction",
-    hint="Rotate (1, 0) by a small angle. Is the second coordinate above or below zero?",
+    confuses="one direction of rotation with the other: each pair is rotated in the opposite "
+    "direction",
+    hint="Rotate (1, 0) by a small angle. Should the second coordinate be above or below zero?",
 )
 def turned_the_other_way(x, angles):
     first, second = halves(x)
@@ -307,8 +313,9 @@ def turned_the_other_way(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="rotating with adding: the older encoding adds sines and cosines to the embedding",
-    hint="A rotation keeps lengths, and leaves a vector of zeros zero. Does yours?",
+    confuses="rotating with adding: sines and cosines are added to the input, as in the older "
+    "encoding",
+    hint="A rotation keeps lengths, so a vector of zeros stays zero. Is that true of your result?",
 )
 def added_like_sinusoids(x, angles):
     return x + torch.cat([angles.sin(), angles.cos()], dim=-1)
@@ -316,8 +323,9 @@ def added_like_sinusoids(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the angles with what is done with them: the angles themselves are added",
-    hint="What does a vector of zeros become when it is rotated?",
+    confuses="rotating by the angles with adding them: the angles themselves are added to the "
+    "input",
+    hint="What should a vector of zeros become when it is rotated?",
 )
 def angles_added(x, angles):
     return x + torch.cat([angles, angles], dim=-1)
@@ -325,8 +333,8 @@ def angles_added(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="half of the work with all of it: the second half stays as it was",
-    hint="A pair has two coordinates, and the formula has two lines. Which half of the result "
+    confuses="both halves with the first one: the second half stays as it was",
+    hint="A pair has two coordinates, and the formula has two lines. Which half of your result "
     "changes?",
 )
 def second_half_left_alone(x, angles):
@@ -336,9 +344,9 @@ def second_half_left_alone(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="heads with tokens: the angles run along the dimension before the tokens",
-    hint="The shape is (..., T, d). Along which dimension are the tokens, and where is T in the "
-    "angles?",
+    confuses="tokens with heads: the angles run along the dimension before the tokens",
+    hint="The shape is (..., T, d). Which dimension counts the tokens? In the angles, which "
+    "dimension is T?",
 )
 def angles_along_the_heads(x, angles):
     first, second = halves(x)
@@ -349,8 +357,8 @@ def angles_along_the_heads(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="old with new: the second half is computed from the first one after the first one was "
-    "rotated",
+    confuses="the old first half with the rotated one: the second half is computed from the first "
+    "half after that has been rotated",
     hint="Both lines of the formula use x_i as it was before. Which value does your second line "
     "use?",
 )
@@ -364,9 +372,9 @@ def from_what_is_turned_already(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the angles that are given with those of the positions 0, 1, 2, ...: the angles are "
-    "computed again from positions 0, 1, 2, ..., which is right in a prefill only",
-    hint="Give it angles of zero. Does the input come back?",
+    confuses="the given angles with those for positions 0, 1, 2, ...: the angles are computed "
+    "again for positions 0, 1, 2, ..., which is right only in a prefill",
+    hint="Call it with angles of zero. Is the result equal to the input?",
 )
 def angles_made_anew(x, angles):
     d = x.shape[-1]
@@ -380,8 +388,7 @@ def angles_made_anew(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="constant angles with constant everything: the rotation is computed without a "
-    "gradient",
+    confuses="constant angles with constant inputs: no gradient flows back through the rotation",
     hint="Queries are trained through this function. Does the result have a gradient?",
 )
 def turned_without_gradient(x, angles):
@@ -394,7 +401,7 @@ def turned_without_gradient(x, angles):
 @misconception(
     "apply_rotary",
     confuses="sine with cosine: sine and cosine are swapped",
-    hint="Rotate by the angle 0: cos 0 = 1 and sin 0 = 0. Does the input come back?",
+    hint="Rotate by an angle of 0: cos 0 = 1 and sin 0 = 0. Is the result equal to the input?",
 )
 def sine_and_cosine_swapped(x, angles):
     first, second = halves(x)
@@ -404,8 +411,8 @@ def sine_and_cosine_swapped(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the order of the halves: the second half comes first",
-    hint="Rotate by the angle 0. Does every coordinate stay in its place?",
+    confuses="the first half with the second: the two halves of the result are swapped",
+    hint="Rotate by an angle of 0. Does every coordinate keep its position?",
 )
 def halves_swapped(x, angles):
     first, second = halves(x)
@@ -415,8 +422,8 @@ def halves_swapped(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="every pair with the first one: all pairs of a token are rotated by one angle",
-    hint="Each pair has its own column in the angles. Which columns does your code read?",
+    confuses="every pair with the first one: all pairs of a token are rotated by the same angle",
+    hint="Each pair has its own column in the angles. Which columns does your code use?",
 )
 def first_angle_for_all_pairs(x, angles):
     first, second = halves(x)
@@ -427,7 +434,7 @@ def first_angle_for_all_pairs(x, angles):
 @misconception(
     "apply_rotary",
     confuses="every token with the first one: all tokens are rotated by the same angles",
-    hint="Each token has its own row in the angles. Which rows does your code read?",
+    hint="Each token has its own row in the angles. Which rows does your code use?",
 )
 def angles_of_the_first_token(x, angles):
     first, second = halves(x)
@@ -437,9 +444,9 @@ def angles_of_the_first_token(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the two tables of cosines: each angle is repeated for its neighbor, but the halves "
-    "are paired",
-    hint="Which angle belongs to coordinate 1, and which to coordinate d/2 + 1?",
+    confuses="angles for halves with angles for neighbors: each angle is repeated for the "
+    "neighboring coordinate, but the halves are paired",
+    hint="Which angle belongs to coordinate 1, and which angle belongs to coordinate d/2 + 1?",
 )
 def angles_of_neighbours_for_halves(x, angles):
     first, second = halves(x)
@@ -462,8 +469,8 @@ def written_into_the_input(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the dtype of the input with float32: cosine and sine lose digits along the way",
-    hint="Print the dtype of every tensor for an input in float64.",
+    confuses="the dtype of the input with float32: cosine and sine lose precision along the way",
+    hint="Print the dtype of every tensor for a float64 input.",
 )
 def turned_in_float32(x, angles):
     first, second = (part.float() for part in halves(x))
@@ -474,9 +481,10 @@ def turned_in_float32(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="any number of leading dimensions with (B, T, H, d), where tokens come before heads: "
-    "tokens are expected before heads, as in (B, T, H, d)",
-    hint="The tokens are the second-to-last dimension. How does (T, d/2) meet (..., T, d/2)?",
+    confuses="any number of leading dimensions with (B, T, H, d): in inputs with four dimensions, "
+    "tokens are expected before heads",
+    hint="The tokens are in the second-to-last dimension. How does (T, d/2) line up with (..., T, "
+    "d/2)?",
 )
 def tokens_before_heads(x, angles):
     first, second = halves(x)
@@ -487,8 +495,9 @@ def tokens_before_heads(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the angles with the speeds: row t is multiplied by t again",
-    hint="The angles are ready. What do you do with the position of a token here?",
+    confuses="angles with angles per position: row t of the angles is multiplied by t again",
+    hint="The angles already depend on the position. What does your code do with the position of a "
+    "token?",
 )
 def multiplied_by_the_position_again(x, angles):
     first, second = halves(x)
@@ -499,7 +508,7 @@ def multiplied_by_the_position_again(x, angles):
 
 @misconception(
     "rotary_angles",
-    confuses="a single position with a case that needs no check: an odd size is accepted for a "
+    confuses="a single position with a case that needs no check: an odd head_dim is accepted for a "
     "single position",
     hint="Try one position and head_dim=3. What does your code check first?",
 )
@@ -512,9 +521,9 @@ def one_position_unchecked(positions, head_dim, base=10000.0):
 
 @misconception(
     "apply_rotary",
-    confuses="the signs of the formula: in the second half, x_i sin a is subtracted instead of "
+    confuses="a sum with a difference: in the second half, x_i sin a is subtracted instead of "
     "added",
-    hint="Rotate (1, 0) by a small angle. Is the second coordinate above or below zero?",
+    hint="Rotate (1, 0) by a small angle. Should the second coordinate be above or below zero?",
 )
 def minus_in_both_halves(x, angles):
     first, second = halves(x)
@@ -525,7 +534,7 @@ def minus_in_both_halves(x, angles):
 @misconception(
     "apply_rotary",
     confuses="radians with degrees: the angles are converted from degrees",
-    hint="The angles are in radians. What do torch's sine and cosine take?",
+    hint="The angles are in radians. Which unit do torch's sine and cosine take?",
 )
 def angles_taken_for_degrees(x, angles):
     first, second = halves(x)
@@ -535,8 +544,9 @@ def angles_taken_for_degrees(x, angles):
 
 @misconception(
     "rotary_angles",
-    confuses="the order of the positions with a rising order: the rows are sorted by position",
-    hint="Call it with the positions 2, 0, 1. Which row is zero?",
+    confuses="the given order of the positions with an ascending one: the rows are sorted by "
+    "position",
+    hint="Call it with positions 2, 0 and 1. Which row should be zero?",
 )
 def positions_sorted(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -547,7 +557,7 @@ def positions_sorted(positions, head_dim, base=10000.0):
     "rotary_angles",
     confuses="a position with its share of the largest one: the positions are divided by the "
     "largest",
-    hint="Call it with the position 3 alone. Is the angle of the first pair 3?",
+    hint="Call it with position 3 alone. Is the angle of the first pair 3?",
 )
 def positions_divided_by_the_largest(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -559,7 +569,7 @@ def positions_divided_by_the_largest(positions, head_dim, base=10000.0):
     "rotary_angles",
     confuses="radians with turns: every angle is multiplied by two pi",
     hint="From one position to the next, the first pair rotates by one radian. By how much does "
-    "yours?",
+    "yours rotate?",
 )
 def whole_turns_for_radians(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -570,7 +580,8 @@ def whole_turns_for_radians(positions, head_dim, base=10000.0):
     "apply_rotary",
     confuses="any number of leading dimensions with (B, T, H, d): the angles always get a "
     "dimension for heads after the tokens, whatever shape the input has",
-    hint="The tokens are the second-to-last dimension. How does (T, 1, d/2) meet (..., T, d/2)?",
+    hint="The tokens are in the second-to-last dimension. How does (T, 1, d/2) line up with (..., "
+    "T, d/2)?",
 )
 def dimension_for_heads_after_the_tokens(x, angles):
     first, second = halves(x)
@@ -580,10 +591,10 @@ def dimension_for_heads_after_the_tokens(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="any number of leading dimensions with (B, T, H, d): the angles always get a "
-    "dimension for the batch in front and one for heads after the tokens, whatever shape the input "
-    "has",
-    hint="The tokens are the second-to-last dimension. How does (1, T, 1, d/2) meet (..., T, d/2)?",
+    confuses="any number of leading dimensions with (B, T, H, d): the angles always get a leading "
+    "dimension for the batch and one for heads after the tokens, whatever shape the input has",
+    hint="The tokens are in the second-to-last dimension. How does (1, T, 1, d/2) line up with "
+    "(..., T, d/2)?",
 )
 def dimensions_for_batch_and_heads(x, angles):
     first, second = halves(x)
@@ -594,8 +605,8 @@ def dimensions_for_batch_and_heads(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="an angle with half of it: the rotation is by half of each angle",
-    hint="Rotate (1, 0) by the angle pi. What should it become?",
+    confuses="an angle with half of it: each pair is rotated by half of its angle",
+    hint="Rotate (1, 0) by an angle of pi. What should the result be?",
 )
 def half_of_the_angles(x, angles):
     first, second = halves(x)
@@ -605,8 +616,8 @@ def half_of_the_angles(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the first token with the last one: the rows of the angles are used in the opposite "
-    "order",
+    confuses="the order of the tokens with the reverse order: the rows of the angles are used in "
+    "reverse order",
     hint="Set the first row of the angles to zero. Which token stays as it was?",
 )
 def angles_in_the_opposite_order(x, angles):
