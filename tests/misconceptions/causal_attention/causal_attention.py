@@ -103,7 +103,7 @@ class allowed_masked(_Right):
     "CausalAttention",
     confuses="a score of zero with a weight of zero: masked scores are 0, or close to 0, before "
     "softmax",
-    hint="Which weight does softmax give to a score of 0?",
+    hint="What weight does softmax give to a score of 0?",
 )
 class scores_of_zero(_Right):
     def masked(self, scores):
@@ -343,7 +343,7 @@ class batch_checked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="plain scores with scaled ones: the division is left out",
+    confuses="plain scores with scaled ones: the scores are not scaled",
     hint="What are the scores divided by before softmax?",
 )
 class not_scaled(_Right):
@@ -376,7 +376,7 @@ class whole_number_root(_Right):
     "CausalAttention",
     confuses="the size of a key with the size of an input vector: the scores are divided by the "
     "square root of the size of an input vector",
-    hint="Which vectors is the dot product taken of?",
+    hint="Between which vectors is the dot product computed?",
 )
 class root_of_input_size(_Right):
     def scaled(self, scores, keys):
@@ -539,7 +539,7 @@ class always_biased(_Right):
 @misconception(
     "CausalAttention",
     confuses="False with True as the default of qkv_bias: the default of qkv_bias is True",
-    hint="What does your signature use for qkv_bias if the caller leaves it out?",
+    hint="What is the default of qkv_bias in your signature?",
 )
 class biased_by_default(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=True):

@@ -469,7 +469,7 @@ def items_treated_as_rows(weights):
     "mask_scores",
     confuses="a score of zero with a weight of zero: masked scores are 0, or close to 0, before "
     "softmax",
-    hint="Which weights does softmax give to scores of 0 and 1e-9?",
+    hint="What weights does softmax give to scores of 0 and 1e-9?",
 )
 def score_of_zero(scores):
     return scores.tril()
@@ -695,7 +695,7 @@ def _causal(scores):
 @misconception(
     "causal_attention_weights",
     confuses="causal attention with unmasked attention: nothing is masked",
-    hint="Which weight does token 0 give to token 1?",
+    hint="What weight does token 0 give to token 1?",
 )
 def no_mask(queries, keys):
     return torch.softmax(queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5, dim=-1)
@@ -703,7 +703,7 @@ def no_mask(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="plain scores with scaled ones: the division is left out",
+    confuses="plain scores with scaled ones: the scores are not scaled",
     hint="What are the scores divided by before softmax?",
 )
 def not_scaled(queries, keys):
@@ -788,7 +788,7 @@ def zeroed_after_softmax(queries, keys):
     "causal_attention_weights",
     confuses="a score of zero with a weight of zero: masked scores are 0, or close to 0, before "
     "softmax",
-    hint="Which weights does softmax give to scores of 0 and -1e-9?",
+    hint="What weights does softmax give to scores of 0 and -1e-9?",
 )
 def zeroed_before_softmax(queries, keys):
     scores = (queries @ keys.transpose(-2, -1)).tril()

@@ -106,7 +106,7 @@ def log_sum_exp_of_unscaled_scores(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="plain scores with scaled ones: the scores are not divided",
+    confuses="plain scores with scaled ones: the scores are not scaled",
     hint="What are the scores divided by before softmax?",
 )
 def scores_not_divided(queries, keys, values):
@@ -603,7 +603,7 @@ def maximum_of_this_block_alone(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="all keys so far with those of the last block: each new block is weighted against "
     "only the block before it",
-    hint="Three blocks have equal scores. Which share of the result does the last block get?",
+    hint="Three blocks have equal scores. What share of the result does the last block get?",
 )
 def last_log_sum_exp_carried_on(queries, keys, values, block_size):
     return merged(queries, keys, values, block_size, lambda old, new: new)
@@ -613,7 +613,7 @@ def last_log_sum_exp_carried_on(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="all keys so far with those of the first block: each new block is weighted against "
     "only the first block",
-    hint="Three blocks have equal scores. Which share of the result does the last block get?",
+    hint="Three blocks have equal scores. What share of the result does the last block get?",
 )
 def first_log_sum_exp_carried_on(queries, keys, values, block_size):
     return merged(queries, keys, values, block_size, lambda old, new: old)
@@ -681,7 +681,7 @@ def last_block_only(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="plain scores with scaled ones: the scores are not divided",
+    confuses="plain scores with scaled ones: the scores are not scaled",
     hint="What are the scores divided by before softmax?",
 )
 def blocks_not_divided_by_the_root(queries, keys, values, block_size):

@@ -190,7 +190,7 @@ def weights_divided_by_the_root(queries, keys, values, mask):
     "masked_attention",
     confuses="a score of 0 with a very low score: forbidden scores are 0, or close to 0, before "
     "softmax",
-    hint="Which weight does softmax give to a score of 0 if all others are negative?",
+    hint="What weight does softmax give to a score of 0 if all others are negative?",
 )
 def filled_with_zero(queries, keys, values, mask):
     return _attend(queries, keys, values, mask, fill=1e-9)
@@ -258,7 +258,7 @@ def first_row_of_the_mask_for_all(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="masked scores with scaled and masked ones: the scores are not divided",
+    confuses="masked scores with scaled and masked ones: the scores are not scaled",
     hint="Which step of scaled dot-product attention is missing?",
 )
 def not_scaled(queries, keys, values, mask):
@@ -633,7 +633,7 @@ class divided_by_the_root_of_d_context(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="plain scores with scaled ones: the scores are not divided",
+    confuses="plain scores with scaled ones: the scores are not scaled",
     hint="Which step of scaled dot-product attention is missing?",
 )
 class scores_not_scaled(_Cross):
@@ -673,7 +673,7 @@ class padding_zeroed_after_softmax(_Cross):
 @misconception(
     "CrossAttention",
     confuses="padding with tokens of zeros: padding still gets a share of the weights",
-    hint="What is the score of a token of zeros, and which weight does softmax give to that score?",
+    hint="What is the score of a token of zeros, and what weight does softmax give to that score?",
 )
 class padding_replaced_by_zeros(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -987,7 +987,7 @@ def hidden_from_one_hidden_from_all(queries, keys, values, mask):
     "masked_attention",
     confuses="a query's own row of the mask with all rows: a key is hidden only if it is forbidden "
     "for all queries",
-    hint="Forbid a key for the first query only. Which weight does that query give to the key?",
+    hint="Forbid a key for the first query only. What weight does that query give to the key?",
 )
 def hidden_only_if_hidden_from_all(queries, keys, values, mask):
     scores = _scores(queries, keys)

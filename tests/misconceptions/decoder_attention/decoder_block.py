@@ -499,7 +499,7 @@ class residual_detached(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the dtype of the input with float32: the result is always float32",
-    hint="Give a float64 block a float64 input. What is the dtype of the result?",
+    hint="Call a float64 block with a float64 input. What is the dtype of the result?",
 )
 class float32_result(_Block):
     def forward(self, x, past=None):

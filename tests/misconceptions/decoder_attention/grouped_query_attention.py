@@ -89,7 +89,7 @@ def shared_heads_refused(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="plain scores with scaled ones: the scores are not divided",
+    confuses="plain scores with scaled ones: the scores are not scaled",
     hint="Which step of scaled dot-product attention is missing?",
 )
 def not_scaled(queries, keys, values):
@@ -393,7 +393,7 @@ class divided_by_the_root_of_d_model(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="plain scores with scaled ones: the scores are not divided",
+    confuses="plain scores with scaled ones: the scores are not scaled",
     hint="Which step of scaled dot-product attention is missing?",
 )
 class scores_not_scaled(_Grouped):
@@ -468,7 +468,7 @@ class always_a_bias(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="False with True as the default of qkv_bias: the default of qkv_bias is True",
-    hint="What does your signature use for qkv_bias if the caller leaves it out?",
+    hint="What is the default of qkv_bias in your signature?",
 )
 class a_bias_by_default(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=True):

@@ -264,8 +264,7 @@ def window_of_zero_accepted(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="rejecting an impossible window with repairing it: a window of 0 is treated as a "
-    "window of 1",
+    confuses="rejecting an impossible window with repairing it: a window of 0 is treated as 1",
     hint="A call with a window of 0 is a mistake that should be reported. Raise a ValueError.",
 )
 def window_of_zero_repaired(num_queries, num_keys, window):
@@ -443,7 +442,7 @@ def joined_along_the_heads(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="plain scores with scaled ones: the scores are not divided",
+    confuses="plain scores with scaled ones: the scores are not scaled",
     hint="What are the scores divided by before softmax?",
 )
 def scores_not_divided(queries, keys, values, past=None):

@@ -885,7 +885,7 @@ def _ahead_and_repaired(num_queries: int, num_keys: int, window: int) -> torch.T
             "decoder_attention/rotary_embedding",
             "rotary_angles",
             _angles_of_one_base,
-            "the base is 10000 whatever is given; and a required error is not raised",
+            "the base is always 10000, whatever is given; and a required error is not raised",
         ),
         (
             "decoder_attention/kv_cache",
