@@ -347,7 +347,7 @@ class norms_without_weights(_Block):
     "DecoderBlock",
     confuses="layer norm with RMS norm, as in Llama: the norms are RMS norms instead of layer "
     "norms",
-    hint="Which parameters should norm1 have? Does it subtract a mean?",
+    hint="Which parameters should norm1 have? Does yours subtract a mean?",
 )
 class rms_norms(_Block):
     def norm(self, size):

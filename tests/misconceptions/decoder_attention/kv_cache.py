@@ -1017,7 +1017,7 @@ def past_returned(queries, keys, values, past=None):
 
 @misconception(
     "sliding_window_mask",
-    confuses="the first position with a negative bound: a slice whose bound is negative begins at "
+    confuses="the first position with a negative bound: a slice with a negative bound counts from "
     "the end",
     hint="Print where the window of the first query begins. Which positions does that query see?",
 )
