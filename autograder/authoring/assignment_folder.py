@@ -161,7 +161,7 @@ def _refuse_double_questions(assignment: Assignment) -> None:
                 raise ContentError(
                     exercise.solution,
                     question.line,
-                    f"{question.name} is also a question of {seen[question.name]}",
+                    f"{question.name} is also a question in {seen[question.name]}",
                     "give questions of one assignment different names",
                 )
             seen[question.name] = exercise.name

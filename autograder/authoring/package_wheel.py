@@ -46,7 +46,10 @@ def _own_version(root: Path) -> str | None:
         return str(project["version"]) if project.get("name") == PACKAGE else None
     except (OSError, tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
         raise ContentError(
-            path, None, f"no name and version of the package: {error!r}", "add both to [project]"
+            path,
+            None,
+            f"the package's name and version can't be read: {error!r}",
+            "add both to [project]",
         ) from error
 
 

@@ -45,7 +45,9 @@ def stars_of(root: Path, assignment: Assignment) -> dict[str, str]:
     for name, rule in found.items():
         if rule not in CONSTRAINTS:
             known = ", ".join(CONSTRAINTS)
-            raise ContentError(path, None, f"{name}: no rule {rule!r}", f"use one of: {known}")
+            raise ContentError(
+                path, None, f"{name}: there is no rule {rule!r}", f"use one of: {known}"
+            )
     return found
 
 
@@ -90,6 +92,6 @@ def _hints(path: Path, name: str, given: Any) -> tuple[str, ...]:
     for text in given:
         if not isinstance(text, str) or not text.strip():
             raise ContentError(
-                path, None, f"a hint of {name} is {text!r}", "give some text, in quotes"
+                path, None, f"a hint for {name} is {text!r}", "give some text, in quotes"
             )
     return tuple(" ".join(text.split()) for text in given)

@@ -78,7 +78,9 @@ def scaffold_exercise(
         _check_name(name)
     is_new = not (root / "solutions" / assignment / f"{exercise}.py").exists()
     if not is_new and not questions:
-        raise UserError(f"{assignment}/{exercise} exists: use --question NAME to add a question")
+        raise UserError(
+            f"{assignment}/{exercise} already exists: use --question NAME to add a question"
+        )
     wanted = tuple(questions) or (exercise,)
     texts = dict(_texts(root, assignment, exercise, wanted))
     settings = root / "source" / assignment / "assignment.toml"
@@ -101,7 +103,7 @@ def _texts(
             text = _with_imports(path, text, head)
         for question in questions:
             if kind == "solution" and re.search(rf"^(def|class) {question}\b", text, re.MULTILINE):
-                raise UserError(f"{path}: {question} is there already")
+                raise UserError(f"{path}: {question} already exists")
             part = klass if question[0].isupper() and klass.strip() else function
             filled = Template(part).substitute(question=question, constant=question.upper())
             text = _with_section(text, filled) if kind == "source" else _with_end(text, filled)
@@ -176,7 +178,7 @@ def _with_exercise(path: Path, assignment: str, exercise: str) -> str:
 def _check_name(name: str) -> None:
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         raise UserError(
-            f"{name!r} can't be a name in Python: use letters, digits and _, such as "
+            f"{name!r} is not a valid Python name: use letters, digits and _, such as "
             "'simplified_attention'"
         )
 

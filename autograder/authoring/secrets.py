@@ -28,9 +28,9 @@ class SecretKind(enum.StrEnum):
 
     SOLUTION = "a line of the solution"
     TEST_NAME = "the name of a hidden test"
-    TEST_CODE = "code of a hidden test"
-    TEST_TEXT = "a message of a hidden test"
-    KNOWN_ANSWER = "numbers of a hidden test"
+    TEST_CODE = "code from a hidden test"
+    TEST_TEXT = "a message from a hidden test"
+    KNOWN_ANSWER = "data from a hidden test"
     MISCONCEPTION = "a known mistake"
     COMPUTED = "an expression that a solution computes"
 

@@ -146,19 +146,21 @@ def strip_solutions(path: Path, text: str) -> str:
         marker = line.strip()
         if marker == BEGIN_SOLUTION:
             if opened is not None:
-                raise ContentError(path, number, "a solution in a solution", "end the first one")
+                raise ContentError(
+                    path, number, "a solution inside another one", "end the first one"
+                )
             opened = number
             kept.append(line[: len(line) - len(line.lstrip())] + STUB)
         elif marker == END_SOLUTION:
             if opened is None:
                 raise ContentError(
-                    path, number, "an end marker without a beginning", f"add {BEGIN_SOLUTION}"
+                    path, number, "an end marker without a begin marker", f"add {BEGIN_SOLUTION}"
                 )
             opened = None
         elif opened is None:
             kept.append(line)
     if opened is not None:
-        raise ContentError(path, opened, "a solution without an end", f"add {END_SOLUTION}")
+        raise ContentError(path, opened, "a solution without an end marker", f"add {END_SOLUTION}")
     return "\n".join(kept) + "\n"
 
 

@@ -187,7 +187,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
         raise ContentError(
             exercise.source,
             line_of(text, BEGIN_SOLUTION),
-            "a solution in the text",
+            "the text contains a solution",
             f"it belongs in {exercise.solution}",
         )
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
@@ -225,7 +225,7 @@ def _refuse_definitions(exercise: Exercise, text: str, source: str) -> None:
             raise ContentError(
                 exercise.source,
                 line_of(text, f"{node.name}("),
-                f"a cell of the text defines {node.name}",
+                f"a cell in the text defines {node.name}",
                 "rename it: the last definition of a question counts as the answer",
             )
 

@@ -15,7 +15,7 @@ def _bring_checks(name: str) -> None:
         lists = found("requirements.txt", ".", "..")
         asked = lists[0].read_text(encoding="utf-8") if lists else ""
         if "autograder" in asked and not any(f"-{one}-" in asked for one in installed):
-            print("The installed checks are not those of this folder. In a terminal here, type")
+            print("The installed checks do not match this folder. In a terminal here, type")
             print("    pip install -r requirements.txt\nand then restart the kernel.")
         return
     added = map(str, Path("/kaggle/input").glob("**/"))

@@ -228,7 +228,7 @@ def test_a_stub_of_older_words_is_a_problem(ruled: Path, wheel: Path, edit: Edit
     ("rules", "words"),
     [
         ("[half]\nforbids = []\n", "unknown key 'forbids'"),
-        ('[half]\nnot_allowed = ["magic"]\n', "there is no kind of calls named 'magic'"),
+        ('[half]\nnot_allowed = ["magic"]\n', "there is no kind of call named 'magic'"),
         ('[half]\nnot_allowed = ["addition"]\n', "because is missing"),
         ('[half.raises]\nOops = "never"\n', "Python has no error 'Oops'"),
         ("[half\n", "not valid TOML"),

@@ -291,7 +291,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "example = torch.ones(3)",
             "def plus_one(x): return 7",
             "source/basics/sums.md:6",
-            "a cell of the text defines plus_one",
+            "a cell in the text defines plus_one",
             "the last definition",
         ),
         (
@@ -299,7 +299,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "example = torch.ones(3)",
             "### BEGIN SOLUTION\nexample = 3\n### END SOLUTION",
             "source/basics/sums.md:6",
-            "a solution in the text",
+            "the text contains a solution",
             "it belongs in",
         ),
         (
@@ -315,7 +315,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "    total = _helper",
             "    ### BEGIN SOLUTION\n    total = _helper",
             "solutions/basics/sums.py:23",
-            "a solution in a solution",
+            "a solution inside another one",
             "end the first one",
         ),
         (
@@ -347,7 +347,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "half",
             "Layer",
             "solutions/basics/halves.py:4",
-            "Layer is also a question of sums",
+            "Layer is also a question in sums",
             "different names",
         ),
     ],

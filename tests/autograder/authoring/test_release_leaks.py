@@ -38,16 +38,16 @@ def refused(root: Path, wheel: Path) -> str:
         ("as test_any_size_is_fine says", "the name of a hidden test", "test_sums.py:21"),
         (
             "every entry of the input grows by one,\nthe last one too",
-            "a message of a hidden test",
+            "a message from a hidden test",
             "test_sums.py:15",
         ),
         (
             "expect.same('plus_one', draw.normal(size, 4), likely='no size is written down in"
             " the code',)",
-            "code of a hidden test",
+            "code from a hidden test",
             "test_sums.py:22",
         ),
-        ("The result is [0.1234,0.5678].", "numbers of a hidden test", "test_sums.py:13"),
+        ("The result is [0.1234,0.5678].", "data from a hidden test", "test_sums.py:13"),
         ("twice_as_much = x + x\nreturn twice_as_much", "a known mistake", "sums.py:14"),
         (
             "adding and multiplying: the input is doubled",
@@ -93,7 +93,7 @@ def test_a_hidden_test_copied_to_the_public_checks_is_found(root: Path, wheel: P
     hidden = root.joinpath("tests/hidden/basics/test_sums.py").read_text()
     renamed = hidden.replace("def test_", "def test_public_")
     root.joinpath("tests/public/basics/test_sums.py").write_text(renamed)
-    assert "code of a hidden test" in refused(root, wheel)
+    assert "code from a hidden test" in refused(root, wheel)
 
 
 def test_the_wheel_is_looked_into(root: Path, make_wheel: Callable[..., Path]) -> None:

@@ -116,7 +116,7 @@ def test_the_command_prints_json(folder: Path) -> None:
     [
         ('half = ["How many halves has a whole?"]', "", "no hints for half"),
         ('["A weight is a parameter."]', "[]", "no hints for Layer"),
-        ('"A weight is a parameter."', "7", "a hint of Layer is 7"),
+        ('"A weight is a parameter."', "7", "a hint for Layer is 7"),
         ("half =", "hal =", "no question is called 'hal'"),
         ("half =", "half", "not valid TOML"),
     ],
