@@ -229,8 +229,8 @@ def _matrix(value: Any) -> np.ndarray:
     if value is None:
         raise ValueError("the result is None: is a `return` missing?")
     if isinstance(value, tuple):
-        raise ValueError(f"the result is a tuple of {len(value)}, not one tensor")
+        raise ValueError(f"the result is a tuple of {len(value)} values, not one tensor")
     tensor = torch.as_tensor(value).detach().to(device="cpu", dtype=torch.float64)
     if tensor.dim() not in (1, 2) or tensor.numel() == 0:
-        raise ValueError(f"shape {tuple(tensor.shape)} is not a matrix that can be drawn")
+        raise ValueError(f"a result of shape {tuple(tensor.shape)} can't be drawn as a matrix")
     return np.asarray(tensor.tolist(), dtype=np.float64)

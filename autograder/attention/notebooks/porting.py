@@ -23,7 +23,7 @@ def renamed(
     """
     given = names or {}
     if None in given.values():
-        raise NotImplementedError("say what each layer is called")
+        raise NotImplementedError("write the name of each layer instead of None")
     found = {}
     for name, numbers in weights.items():
         layer, _, kind = name.rpartition(".")

@@ -31,7 +31,7 @@ def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
         ValueError: there is no pair, or there are more than 10 positions.
     """
     if not speeds or not 1 <= num_positions <= _MOST_COLUMNS:
-        raise ValueError(f"dials need speeds, and can show at most {_MOST_COLUMNS} positions")
+        raise ValueError(f"dials need at least one speed, and 1 to {_MOST_COLUMNS} positions")
     num_pairs = len(speeds)
     with styled():
         size = (_CELL * num_positions + 0.75, _CELL * num_pairs + 0.75)
@@ -63,7 +63,9 @@ def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None
     """
     total = prompt + steps
     if not 1 <= prompt <= total <= _MOST_COLUMNS:
-        raise ValueError(f"the prompt needs a token, and only {_MOST_COLUMNS} tokens can be drawn")
+        raise ValueError(
+            f"the prompt needs a token, and at most {_MOST_COLUMNS} tokens can be drawn"
+        )
     with styled():
         size = (_CELL * (total + 4), _CELL * (steps + 1) + 0.7)
         _, axes = plt.subplots(figsize=size, layout="constrained")

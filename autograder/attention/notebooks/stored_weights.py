@@ -35,7 +35,9 @@ def load_weights(model: nn.Module, path: Path | str) -> None:
     """
     if not Path(path).is_file():
         there = ", ".join(sorted(file.name for file in Path(path).parent.glob("*.json")))
-        raise FileNotFoundError(f"there is no {path}; its folder has: {there or 'no .json file'}")
+        raise FileNotFoundError(
+            f"{path} does not exist; its folder contains {there or 'no .json file'}"
+        )
     document = json.loads(Path(path).read_text(encoding="utf-8"))
     found = {
         name: torch.from_numpy(
@@ -45,11 +47,11 @@ def load_weights(model: nn.Module, path: Path | str) -> None:
     }
     own = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
     if own.keys() != found.keys():
-        raise KeyError(f"the model and the file differ in: {sorted(own.keys() ^ found.keys())}")
+        raise KeyError(f"only the model or only the file has {sorted(own.keys() ^ found.keys())}")
     for name, weight in found.items():
         if own[name] != tuple(weight.shape):
             raise ValueError(
-                f"the file is for a model of a different size: {name} is {tuple(weight.shape)} "
-                f"there, and {own[name]} in this model"
+                f"the file is for a model of a different size: {name} has shape "
+                f"{tuple(weight.shape)} there, and {own[name]} in this model"
             )
     model.load_state_dict(found, strict=False)

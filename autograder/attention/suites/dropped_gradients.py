@@ -30,7 +30,7 @@ _LEARNS = (
 )
 _FROZEN = (
     "train mode alone decides whether entries are dropped: layers with frozen weights "
-    "(`requires_grad = False`) drop like others"
+    "(`requires_grad = False`) drop entries like other layers"
 )
 #: returns, from the value of a call, the entries that each dropout in it kept
 _Kept = Callable[[torch.Tensor], list[torch.Tensor]]

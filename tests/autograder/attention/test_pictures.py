@@ -69,8 +69,8 @@ def test_small_panels_are_side_by_side_and_wide_ones_stacked() -> None:
         (NotImplementedError(), "not implemented yet"),
         (ValueError("no\nsecond line"), "ValueError: no"),
         (None, "the result is None: is a\n`return` missing?"),
-        (torch.rand(2, 2, 2), "shape (2, 2, 2) is not\na matrix that can be drawn"),
-        ((1, 2), "the result is a tuple of\n2, not one tensor"),
+        (torch.rand(2, 2, 2), "a result of shape (2, 2,\n2) can't be drawn as a\nmatrix"),
+        ((1, 2), "the result is a tuple of\n2 values, not one tensor"),
     ],
 )
 @pytest.mark.parametrize("draw", [side_by_side, heatmap])
