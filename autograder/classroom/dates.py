@@ -110,7 +110,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
     sections = {section for person in roster.people for section in person.sections}
     unknown = sorted(({name for name, _ in found.dates} | found.wrong.keys()) - names)
     notes = [
-        f"{path}: no assignment is called {name!r}, so its date is not used; there are: "
+        f"{path}: no assignment is called {name!r}, so its date is not used; known: "
         f"{', '.join(sorted(names))}"
         for name in unknown
     ]

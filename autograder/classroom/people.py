@@ -335,8 +335,8 @@ class _Merge:
             who = " or ".join(repr(self.people[n].student) for n in others)
             self._doubts.append(
                 f"{person.name!r} ({person.email or person.student}) may be {who}, and has a "
-                "new row: if both are one person, write the address into the old row, and remove "
-                "the new one"
+                "new row: if they are the same person, write the address into the old row and "
+                "remove the new one"
             )
         return None
 
@@ -395,5 +395,5 @@ def _checked(people: Sequence[Person], path: Path) -> tuple[Person, ...]:
         try:
             _ = person.extra
         except ValueError as error:
-            raise UserError(f"{path}: extra time of {person.student!r}: {error}") from error
+            raise UserError(f"{path}: extra time for {person.student!r}: {error}") from error
     return tuple(people)

@@ -63,9 +63,9 @@ def select(
     found = results_of(results, is_wanted)
     asked = (selection.assignment, selection.student)
     if results and not found and any(name is not None for name in asked):
-        wanted = " of ".join(repr(name) for name in asked if name is not None)
+        wanted = " by ".join(repr(name) for name in asked if name is not None)
         assignments = ", ".join(sorted({assignment for _, assignment in keys_of(results)}))
-        raise UserError(f"there is no result of {wanted}; assignments with results: {assignments}")
+        raise UserError(f"there is no result for {wanted}; assignments with results: {assignments}")
     return found
 
 

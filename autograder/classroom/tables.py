@@ -56,7 +56,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
         data = path.read_bytes()
         if data.startswith(_ZIP):
             raise UserError(
-                f"{path}: is a spreadsheet or an archive; expected a CSV file\n"
+                f"{path} is a spreadsheet or an archive; expected a CSV file\n"
                 "  fix: open it in the spreadsheet and save it as 'CSV UTF-8'"
             )
         text = _decoded(data)
@@ -65,7 +65,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
         table = list(_cells(text, separator))
     except UnicodeDecodeError as error:
         raise UserError(
-            f"{path}: is not in UTF-8 (byte {error.start})\n"
+            f"{path} is not in UTF-8 (byte {error.start})\n"
             "  fix: open it in the spreadsheet and save it as 'CSV UTF-8'"
         ) from error
     except (OSError, csv.Error) as error:

@@ -33,7 +33,7 @@ _WORK = (
 )
 #: if there are at least this many clones, files that most of them contain are from the template
 _A_CLASS = 3
-_NO_NEARER = "another file of this name at the same depth was used: which one counts?"
+_NO_NEARER = "another file with this name at the same depth was used: which one counts?"
 _NOBODYS = "next to clones, so its student is unknown: collect it separately"
 #: the most bytes of an answer; nobody writes a longer one by hand
 MAX_ANSWER_BYTES = 10 << 20
@@ -177,14 +177,14 @@ def answers_of(
         elif seen.get(file) == len(own):
             yield RefusedFile("/".join((*clone.path, *own)), _NO_NEARER, clone.login)
         elif file in seen:
-            reason = "a file of this name nearer to the top counts"
+            reason = "a file with this name nearer to the top counts"
             yield RefusedFile("/".join((*clone.path, *own)), reason)
         else:
             seen[file] = len(own)
             yield _entry(clone, own)
     yield from _kept(clone, others, is_packed=bool(seen))
     if not seen and not others:
-        yield RefusedFile("/".join(clone.path), "it contains no file of an exercise")
+        yield RefusedFile("/".join(clone.path), "it contains no exercise file")
 
 
 def _kept(

@@ -190,8 +190,9 @@ class _Collection:
         if together := self._sorting.merged_students():
             raise UserError(
                 f"{source}: {len(together)} files would belong to one student, such as "
-                f"{together[0]} and {together[1]}: are these folders students? Nothing was "
-                "collected\n  fix: collect the folder that contains a folder for each student"
+                f"{together[0]} and {together[1]}: does each of these folders belong to a student? "
+                "Nothing was collected\n"
+                "  fix: collect the folder that contains a folder for each student"
             )
 
     def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:

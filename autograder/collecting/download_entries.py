@@ -68,7 +68,7 @@ def _unzipper(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], b
             with archive.open(info) as file:
                 data = file.read(min(MAX_FILE_BYTES, info.file_size) + 1)
         except BROKEN as error:
-            raise UnsafeFile(f"broken in the archive: {error or type(error).__name__}") from error
+            raise UnsafeFile(f"damaged in the archive: {error or type(error).__name__}") from error
         if len(data) > info.file_size:
             raise UnsafeFile("larger than the archive says")
         return data
@@ -174,7 +174,7 @@ class _StudentsArchive(io.BytesIO):
     def read(self, size: int | None = -1, /) -> bytes:
         """Reads bytes; raises `BadZipFile` if the file list is too long."""
         if size is not None and size > MAX_LIST_BYTES and not self.is_open:
-            raise zipfile.BadZipFile(f"its list of files has more than {MAX_LIST_BYTES >> 20} MB")
+            raise zipfile.BadZipFile(f"its list of files is larger than {MAX_LIST_BYTES >> 20} MB")
         return super().read(size)
 
 

@@ -111,7 +111,7 @@ def _of_issues(issues: list[dict[str, Any]], path: Path) -> list[FoundRequest]:
     # some issues may have no author, because the account has been deleted
     if found and not any(one.who and one.source for one in found):
         raise UserError(
-            f"{path}: issues without their author or their address; expected the fields author, "
+            f"{path}: no issue has both an author and an address; expected the fields author, "
             "title, body, createdAt and url"
         )
     return found

@@ -183,8 +183,8 @@ def _is_around(name: str, inner: set[str], source: str) -> bool:
         return True
     raise UserError(
         f"everything in {source} is in the folder {name!r}, and names in it are from a platform: "
-        "is this a student's folder, or that of the download?\n  fix: unzip it and collect the "
-        "folder itself"
+        "is this a student's folder, or the folder of the download?\n"
+        "  fix: unzip it and collect the folder itself"
     )
 
 
@@ -198,8 +198,8 @@ def _must_name_people(tops: set[str], source: str, has_metadata: bool) -> None:
     moodle = [top for top in tops if MOODLE_WORD in top]
     if moodle and not any(map(platform_name, moodle)):
         raise UserError(
-            f"{source}: Moodle's names have no numbers here ({min(moodle)!r}), so all would be "
-            "one student: nothing was collected\n"
+            f"{source}: Moodle's names have no numbers here ({min(moodle)!r}), so all files would "
+            "belong to one student: nothing was collected\n"
             "  fix: give every student a group in Moodle, or let them submit on their own"
         )
 

@@ -115,7 +115,7 @@ class SubmittedFolder:
         target = self._submitted / name / pile.assignment
         other = self._there.setdefault(name.casefold(), name)
         if other != name:
-            return f"differs from the student {other!r} only by upper and lower case"
+            return f"differs from the student {other!r} only in capitalization"
         if any(path.is_symlink() or path.is_file() for path in (target.parent, target)):
             return f"{target} is not a folder: move it away"
         return None

@@ -68,7 +68,7 @@ class Times:
         others = [o for o, row in known if row is not None and self._is_anothers(row, o)]
         if others:
             yield (
-                f"{self.source}: {len(others)} people have a different number there and in the "
+                f"{self.source}: {len(others)} people have different numbers there and in the "
                 f"download, such as {others[0].student!r} ({others[0].number}), so their times are "
                 "unknown: is it the worksheet of another assignment?"
             )
@@ -155,7 +155,7 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
 
 
 def _note(path: Path, number: int, text: str, person: RoleValues | None) -> str:
-    whose = f" of {person.name or person.key}" if person else ""
+    whose = f" for {person.name or person.key}" if person else ""
     count = "1 time" if number == 1 else f"{number} times"
     return (
         f"{path.name}: {count} can't be read with certainty, such as {text!r}{whose}; such "

@@ -147,7 +147,7 @@ class Sorting:
                 else:
                     self.refuse(member.path, member.reason, owner)
             if is_empty:
-                self.refuse(path, "an archive without a file in it", owner)
+                self.refuse(path, "an archive that contains no file", owner)
 
     def take_others(self) -> None:
         """Adds typed texts and damaged archives from students who have no other file.
@@ -230,13 +230,13 @@ class Sorting:
             fit = self._fit[named]
             if len(keys - fit) > len(fit):
                 raise UserError(
-                    f"most submissions in the download are of {other}, not of {named}: "
-                    f"{len(keys - fit)} contain files of {other} only, {len(fit)} contain files of "
-                    f"{named}. Nothing was collected\n"
+                    f"most submissions in the download are for {other}, not for {named}: "
+                    f"{len(keys - fit)} contain files for {other} only, {len(fit)} contain files "
+                    f"for {named}. Nothing was collected\n"
                     f"  fix: collect the download again with --assignment {other}"
                 )
             whose = "1 student" if len(keys) == 1 else f"{len(keys)} students"
-            notes.append(f"files of {other} by {whose} were among those of {named}")
+            notes.append(f"files for {other} by {whose} were among those for {named}")
         return tuple(notes)
 
     def _pile(self, owner: Owner, assignment: str) -> Pile:
@@ -255,7 +255,7 @@ class Sorting:
             pile.claims[folded] = claim
             target.write_bytes(data)
         elif known.file != claim.file:
-            reason = f"differs from {known.file} only by upper and lower case"
+            reason = f"differs from {known.file} only in capitalization"
             self.refuse(claim.path, reason, owner)
         elif not known.is_refused and target.read_bytes() == data:
             self.refuse(claim.path, f"the same as {known.path}")
@@ -271,12 +271,12 @@ class Sorting:
     def _conflict(self, pile: Pile, known: _Claim, claim: _Claim, owner: Owner) -> None:
         where = f"{pile.student}/{pile.assignment}/{claim.file}"
         if not known.is_refused:
-            self.refuse(known.path, f"{claim.path} claims to be {where}, too: keep one", owner)
+            self.refuse(known.path, f"{claim.path} also claims to be {where}: keep one", owner)
             (pile.folder / claim.file).unlink()
             pile.claims[claim.file.casefold()] = _Claim(
                 known.file, known.path, known.key, known.rank, is_refused=True
             )
-        self.refuse(claim.path, f"{known.path} claims to be {where}, too: keep one", owner)
+        self.refuse(claim.path, f"{known.path} also claims to be {where}: keep one", owner)
         self._rivals[owner.key, claim.file] |= {known.path, claim.path}
 
     def merged_students(self) -> tuple[str, ...]:
@@ -298,7 +298,7 @@ class Sorting:
             if lines[owner] <= _LINES:
                 kept.append(item)
         kept += [
-            RefusedFile(owner, f"and {count - _LINES} more files of this name")
+            RefusedFile(owner, f"and {count - _LINES} more files")
             for owner, count in lines.items()
             if count > _LINES
         ]

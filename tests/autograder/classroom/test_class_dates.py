@@ -93,8 +93,8 @@ def test_a_date_of_an_unknown_assignment_or_section_is_reported(
         sentence.partition(": ")[2]
         for sentence in unused_dates(tmp_path, dated, read_roster(tmp_path))
     ] == [
-        "no assignment is called 'head', so its date is not used; there are: heads, masks, other",
-        "no assignment is called 'mask', so its date is not used; there are: heads, masks, other",
+        "no assignment is called 'head', so its date is not used; known: heads, masks, other",
+        "no assignment is called 'mask', so its date is not used; known: heads, masks, other",
         "nobody on the roster is in the section 'Tuesday', so its date for heads is not "
         "used; sections of the roster: Friday, Monday",
         "nobody on the roster is in the section 'Tuesday', so its date for masks is not "

@@ -161,11 +161,12 @@ def test_answers_nearest_to_the_top_of_a_repository_count(
     clone("ml101-ada", files)
     report = bring("ml101-ada")
     found = tree(tmp_path)
+    nearer = "a file with this name nearer to the top counts"
     assert found["ml101-ada/causal_attention/masking.py"] == "one"
     assert found["ml101-ada/simplified_attention/scores.py"] == "stub"
     assert {item.path: item.reason for item in report.skipped} == {
-        "ml101-ada/causal_attention/old/masking.py": "a file of this name nearer to the top counts",
-        "ml101-ada/simplified_attention/scores.py": "a file of this name nearer to the top counts",
+        "ml101-ada/causal_attention/old/masking.py": nearer,
+        "ml101-ada/simplified_attention/scores.py": nearer,
         "ml101-ada/plots/draw.py": "which assignment is it? use --assignment",
         "ml101-ada/notes.txt": "which assignment is it? use --assignment",
     }
@@ -204,7 +205,7 @@ def test_other_folders_are_reported_and_affect_nobody(
     report = bring("all")
     assert {item.path: item.reason for item in report.skipped} == {
         "simplified-attention-eve/scores.py": "a link: links are not followed",
-        "simplified-attention-new": "it contains no file of an exercise",
+        "simplified-attention-new": "it contains no exercise file",
     }
     found = tree(tmp_path)
     assert found["notes/simplified_attention/scores.py"] == "x"

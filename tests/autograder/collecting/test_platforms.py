@@ -240,9 +240,9 @@ def test_metadata_of_gradescope_executes_nothing(tmp_path: Path) -> None:
         ({f"{EXPORT}submission_metadata.yml": b"a: [", f"{EXPORT}a/softmax.py": b""}, "read"),
         (
             {f"week1/part{n}/softmax.py": str(n).encode() for n in range(4)},
-            "are these folders students",
+            "does each of these folders belong to a student",
         ),
-        ({"week1/ada_1_2_softmax.py": b"1"}, "is this a student's folder, or that of"),
+        ({"week1/ada_1_2_softmax.py": b"1"}, "is this a student's folder, or the folder of"),
     ],
     ids=["no metadata", "a list", "no yaml", "one pile", "wrapped"],
 )
