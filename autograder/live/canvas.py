@@ -156,7 +156,7 @@ class Canvas:
         if any(not getattr(submission, "user_id", None) for submission in found):
             raise UserError(
                 f"{work.title!r} is graded anonymously on Canvas, which does not say who submitted "
-                "what: switch that off, or use files (autograder collect, export)"
+                "what: turn that off, or use files (autograder collect, export)"
             )
         return found
 
@@ -281,7 +281,7 @@ class Canvas:
         except (exceptions.Unauthorized, exceptions.Forbidden):
             raise _PermissionDenied(
                 f"{self._site}: the token's owner is not allowed to see or change {what} of "
-                f"the course {self._number}: use the token of one of its teachers"
+                f"course {self._number}: use the token of one of its teachers"
             ) from None
         except exceptions.ResourceDoesNotExist:
             raise UserError(

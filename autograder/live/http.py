@@ -70,7 +70,7 @@ class TokenRefused(PlatformFailure):
     def __init__(self, site: str, where: str) -> None:
         super().__init__(
             f"{site} does not accept the token: it was revoked, has expired, or is for another site"
-            f"\n  fix: make a new one ({where})"
+            f"\n  fix: create a new one ({where})"
         )
 
 
@@ -241,7 +241,7 @@ def limited(parts: Iterable[bytes], site: str) -> bytes:
         size += len(part)
         if size > _MOST_ANSWER or time.monotonic() > end:
             raise PlatformFailure(
-                f"{site}: an answer has more than {_MOST_ANSWER >> 20} MB, or takes more than "
+                f"{site}: an answer is larger than {_MOST_ANSWER >> 20} MB, or takes more than "
                 f"{_LONGEST_ANSWER / 60:.0f} minutes: is it the address of the right site?"
             )
     return b"".join(found)
@@ -330,6 +330,6 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: st
             if is_other and (error := _error_in(head)):
                 raise ErrorBody(error)
             if is_other or written > _MOST_BYTES:
-                raise DifferentFile(f"the size of {path.name!r} is not the announced one")
+                raise DifferentFile(f"{path.name!r} does not have the announced size")
         done: Response = response
         return done

@@ -66,7 +66,7 @@ class Moodle:
         )
         if not found:
             raise UserError(
-                f"{self._site}: the token's owner sees no course {self._number}: use the token "
+                f"{self._site}: the token's owner can't see course {self._number}: use the token "
                 "of one of its teachers"
             )
         return str(found[0].get("fullname") or f"course {self._number}")
@@ -123,7 +123,7 @@ class Moodle:
         """Returns an error for an omitted assignment, with the reason in Moodle's "warning"."""
         why = next((str(one.get("message")) for one in reply.get("warnings") or ()), "no reason")
         return UserError(
-            f"{self._site}: the token's owner is not allowed to see {what} of the course "
+            f"{self._site}: the token's owner is not allowed to see {what} of course "
             f"{self._number} ({self._token.without(why)[:200]}): use the token of one of its "
             "teachers"
         )
@@ -200,7 +200,7 @@ class Moodle:
         if answer.status_code != 200:
             raise UserError(
                 f"{self._site}: {file.path[-1]!r} can't be downloaded (status "
-                f"{answer.status_code}): does the service of the token allow downloads?"
+                f"{answer.status_code}): does the token's service allow downloads?"
             )
 
     def send(
@@ -305,8 +305,9 @@ class Moodle:
             reply = read_untrusted_json(answer.content)
         except ValueError:
             raise UserError(
-                f"{self._site}: {what}: the answer is not Moodle's (status {answer.status_code}): "
-                "is it the address of a Moodle site with web services over REST?"
+                f"{self._site}: {what}: the answer is not from Moodle (status "
+                f"{answer.status_code}): is it the address of a Moodle site with web services over "
+                "REST?"
             ) from None
         if isinstance(reply, Mapping) and (reply.get("errorcode") or reply.get("exception")):
             raise self._refusal(what, reply)
@@ -321,7 +322,7 @@ class Moodle:
             if code == "accessexception"
             else ""
         )
-        return _MoodleError(f"{self._site}: {what} is refused: {self._reason(reply)}{fix}")
+        return _MoodleError(f"{self._site}: {what} was refused: {self._reason(reply)}{fix}")
 
     def _reason(self, reply: Values) -> str:
         text = " ".join(str(reply.get("message") or reply.get("error")).split())
