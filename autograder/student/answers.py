@@ -32,8 +32,8 @@ from .source_lines import locator
 from .time_limit import SECONDS, CheckTimeout, limited
 
 _TOO_SLOW = (
-    "code outside of all functions runs each time the file is loaded, here and when it is "
-    "graded: remove it. Is it a loop that never ends?"
+    "code outside functions runs each time the file is loaded, here and during grading: remove it. "
+    "Is it a loop that never ends?"
 )
 
 

@@ -50,7 +50,8 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
     hints = read_hints(folder)
     if not hints:
         raise UserError(
-            f"{folder.resolve()} has no hints: no checks/{HINTS}. Ask your course for them."
+            f"{folder.resolve()} has no hints, because checks/{HINTS} is missing. Ask your course "
+            "for them."
         )
     exercise, question = _asked(folder, manifest, name)
     if question is None:

@@ -40,7 +40,7 @@ _STUCK = (Standing.FIX, Standing.TOO_SLOW)
 _COMPARE = "compare with the reference solution"
 #: the folder of this package, whose lines mean nothing to a student
 _PACKAGE = Path(__file__).resolve().parents[1]
-_WAYS = "other ways, as code, and what they cost"
+_WAYS = "other ways to write it, and what they cost"
 
 explain_missing_names()
 
@@ -299,10 +299,12 @@ def find_suite(question: str, folder: Path) -> Path:
             raise UserError(f"{question} is an exercise; its questions: {', '.join(questions)}")
         known += questions
     if not question:
-        raise UserError(f"name a question, as in check({known[0]!r}); here are: {', '.join(known)}")
+        raise UserError(f"name a question, as in check({known[0]!r}); known: {', '.join(known)}")
     near = closest(question, known)
-    guess = f"did you mean {near}? There" if near else "there"
-    raise UserError(f"no question is called {question!r} here; {guess} are: {', '.join(known)}")
+    guess = f"did you mean {near}? The" if near else "the"
+    raise UserError(
+        f"no question is called {question!r} here; {guess} questions are: {', '.join(known)}"
+    )
 
 
 def _manifest(folder: Path) -> Manifest:

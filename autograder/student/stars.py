@@ -83,7 +83,7 @@ def broken(question: str, rule: str, text: str) -> str:
     """
     if rule not in RULES:
         known = ", ".join(f'"{name}"' for name in RULES)
-        raise UserError(f"no second star is called {rule!r}; there are: {known}")
+        raise UserError(f"no second star is called {rule!r}; known: {known}")
     found = [node for node in _definitions(text) if node.name == question]
     return RULES[rule](found[-1], text) if found else "the definition was not found"
 

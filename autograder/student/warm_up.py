@@ -46,7 +46,7 @@ def warm_up(**lines: Any) -> None:
     """
     for name, given in lines.items():
         if name not in _EXPECTED:
-            _say("!", f"no line is called {name}; there are: {', '.join(_EXPECTED)}")
+            _say("!", f"no line is called {name}; known: {', '.join(_EXPECTED)}")
             continue
         expected, nudge = _EXPECTED[name]
         sign, verdict = _judged(given, torch.tensor(expected))

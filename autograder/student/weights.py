@@ -19,7 +19,7 @@ def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
     if not missing:
         return None
     extra = [name for name in step.found if name not in step.weights]
-    got = f"no weight {_some(missing)}" + f"; there are {_some(extra)}" * bool(extra)
+    got = f"no weight {_some(missing)}" + f"; the layer has {_some(extra)}" * bool(extra)
     expected = f"{len(step.weights)} weights with the names of the docstring"
     return got, expected, _advice(missing, extra, step.found)
 
@@ -47,7 +47,7 @@ def _advice_to_remove(extra: Sequence[str]) -> str:
     if not plain:
         return "these layers, or their biases, are not in the docstring"
     return (
-        f"everything in `nn.Parameter` is trained. If `{plain}` is only computed, as a mask is, "
+        f"everything in `nn.Parameter` is trained. If `{plain}` is only computed, like a mask, "
         f'write `self.register_buffer("{plain}", ...)`'
     )
 

@@ -128,8 +128,8 @@ NOT_TEXT = "this is an archive, a document or a picture, not a text file: save t
 _LINES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
-        (r">>>|\.\.\. ", "`>>>` and `...` belong to an example that was copied: leave them out"),
-        (r"```", "this line belongs to Markdown: leave it out"),
+        (r">>>|\.\.\. ", "`>>>` and `...` belong to an example that was copied: delete them"),
+        (r"```", "this line is Markdown, not code: delete it"),
         (r"<<<<<<<|=======|>>>>>>>", "git left both sides of a conflict here: keep one of them"),
         (r"PK\x03|%PDF|\{\\rtf", NOT_TEXT),
         (r"[%!]", "this line works only in a notebook: leave it out of a module"),
@@ -156,11 +156,11 @@ _MESSAGES = tuple(
         ),
         (
             r"expected an indented block",
-            "lines below a line that ends with `:` begin four spaces further to the right",
+            "lines below a line that ends with `:` must begin four spaces further to the right",
         ),
         (
             r"'(return|yield|await)' outside",
-            "a line of a function begins four spaces further to the right than its `def`",
+            "the lines of a function must begin four spaces further to the right than its `def`",
         ),
         (
             r"unterminated triple-quoted",
