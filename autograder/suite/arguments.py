@@ -104,7 +104,7 @@ _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
     CHANGED: ("an argument was changed by the call", IN_PLACE),
     SEED_CHANGED: (
         "the incoming gradient was changed by the backward pass",
-        "the incoming gradient belongs to others, too: an in-place operation, such as "
+        "other code uses the incoming gradient, too: an in-place operation, such as "
         "`grad.mul_(...)`, changes it for everybody; work on a new tensor",
     ),
     CLEARED: (

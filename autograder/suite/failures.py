@@ -118,9 +118,11 @@ def wrong_gradient(call: str, fault: GradientFault, about: str, size: float = 1.
         statement, step = f"no gradient reaches {fault.place}", f"{NEXT_STEP}{_GRADIENT_CUT}"
     else:
         found = relation(*_divided(fault, size))
-        statement = f"the gradient to {fault.place} is not right" + (f": {found}" if found else "")
+        statement = f"the gradient with respect to {fault.place} is wrong" + (
+            f": {found}" if found else ""
+        )
         step = f"{REMEMBER}{about}"
-    text = f"the gradient to {fault.place}:\n{fault.text}"
+    text = f"the gradient with respect to {fault.place}:\n{fault.text}"
     return WrongAnswer(Message(call, text, step, statement, cause=statement))
 
 

@@ -30,7 +30,7 @@ _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
     (AnswerMissing, ""),  # its message says why it may be missing
     (AnswerTimeout, "a loop that never ends, or one over every single number of a large tensor"),
     (AnswerMemory, "a tensor that is much larger than the shapes in the docstring"),
-    (AnswerCrashed, "a call that ends Python, such as `exit()`, or a recursion without an end"),
+    (AnswerCrashed, "a call that ends Python, such as `exit()`, or an endless recursion"),
     (AnswerOutputLimit, "a `print` inside a loop"),
     (AnswerProtocol, "the result does not have the type that the docstring gives"),
 )

@@ -117,7 +117,7 @@ OF_PYTHON: tuple[Row, ...] = (
         r"not tuple|'tuple' object has no attribute|NotImplementedError: .*tuple|"
         r"unsupported operand type.*'tuple'",
         "several results are used as one tensor",
-        "one tensor is needed here, but this is a tuple: what does the call that made it return? "
+        "one tensor is needed here, but this is a tuple: which call returned it? "
         "`max` and `min` with a dimension return two tensors (take `.values`), and a layer may "
         "return several",
     ),
@@ -151,8 +151,8 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"NoneType",
         "None is used where a value is needed",
-        "something is None here: a function of yours may have no `return`, an argument is not "
-        "given, or it is the result of a call that changes a list in place (`append`)",
+        "something is None here: a function of yours may have no `return`, an argument may be "
+        "missing, or it may be the result of a call that changes a list in place (`append`)",
     ),
     row(
         r"unsupported operand type.*'list'|'list' object has no attribute|"
@@ -220,7 +220,7 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"unexpected keyword argument|multiple values for",
         OTHER_ARGUMENTS,
-        "there is no argument of that name: compare the call with the notebook, or with torch's "
+        "there is no argument with that name: compare the call with the notebook, or with torch's "
         "documentation",
     ),
     row(
@@ -291,13 +291,13 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"^KeyError: .*already exists",
         "a name is given twice in one module",
-        "the module already has something of that name: use different names, and let only "
+        "the module already has something with that name: use different names, and let only "
         "`register_buffer` create the attribute",
     ),
     row(
         r"^KeyError",
         "a missing entry is requested",
-        "a dictionary, or an `nn.ModuleDict`, has no entry of that name: print its keys just above "
-        "this line",
+        "a dictionary, or an `nn.ModuleDict`, has no entry with that name: print its keys just "
+        "above this line",
     ),
 )

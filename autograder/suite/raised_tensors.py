@@ -23,7 +23,7 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"not implemented for '(Long|Int|Short|Byte|Bool)'",
         "integers or truth values are used where floats are needed",
-        "this needs floats, and gets integers or truth values: print the dtype just above the line",
+        "this needs floats, but gets integers or truth values: print the dtype just above the line",
         is_cause=True,
     ),
     row(
@@ -107,7 +107,7 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"view size is not compatible",
         "`view` is used where memory is in a different order",
-        "after `transpose`, the numbers are no longer in order in memory, as `view` needs them: "
+        "after `transpose`, the numbers are no longer in order in memory, as `view` requires: "
         "`reshape` makes a copy if `view` can't be used",
         is_cause=True,
     ),
@@ -147,8 +147,8 @@ OF_TENSORS: tuple[Row, ...] = (
         r"[Oo]ne element tensors|Boolean value of Tensor|a Tensor with \d+ elem|"
         r"only integer tensors|can be converted to (Python|a) scalar",
         "several numbers are used where Python needs one",
-        "here Python needs one number (`if`, `int`, `range`, `math.sqrt`) and got a tensor "
-        "with several. Work on whole tensors: `torch.where`, `masked_fill`, `sum`, `any`, `all`",
+        "here Python needs one number (`if`, `int`, `range`, `math.sqrt`) but got a tensor with "
+        "several. Work on whole tensors: `torch.where`, `masked_fill`, `sum`, `any`, `all`",
     ),
     row(
         r"can't allocate memory|MemoryError",
@@ -180,7 +180,7 @@ OF_TENSORS: tuple[Row, ...] = (
         r"invalid combination of arguments|must be Tensor, not|argument '\w+' .*must be|"
         r'positional arguments: "',
         OTHER_ARGUMENTS,
-        "a function of torch is called with arguments that it does not take: look at their "
+        "a function of torch is called with arguments that it does not accept: look at their "
         "names, order and types. Some functions need a dimension, as in `torch.softmax(x, "
         "dim=-1)`; `math.sqrt` takes numbers, `torch.sqrt` takes tensors",
     ),

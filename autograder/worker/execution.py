@@ -312,7 +312,7 @@ def load(layer: nn.Module, values: Mapping[str, torch.Tensor], way: str = COPY) 
     missing = [name for name in values if name not in parameters]
     if missing:
         others = [name for name in parameters if name not in values]
-        instead = f"; it has {', '.join(others[:6])} instead" if others else ""
+        instead = f"; the layer has {', '.join(others[:6])} instead" if others else ""
         raise LookupError(f"there is no weight {', '.join(missing[:6])}{instead}")
     for name, value in values.items():
         parameter = parameters[name]

@@ -57,7 +57,7 @@ _OTHER_WEIGHTS = (
     "a weight"
 )
 _NO_MORE_WEIGHTS = (
-    "a layer creates all its parameters in its constructor: an optimizer that was made before "
+    "a layer creates all its parameters in its constructor: an optimizer that was created before "
     "the first call does not know parameters that are created later"
 )
 _STILL = (
@@ -73,8 +73,8 @@ _BACKWARD = (
     "and no weight changes before the optimizer's step"
 )
 _RESTORED = (
-    "a new layer with the `state_dict()` of this one computes the same: everything that a layer "
-    "knows is in its parameters, buffers and arguments"
+    "a new layer with the `state_dict()` of this one computes the same results: everything that a "
+    "layer knows is in its parameters, buffers and arguments"
 )
 _DOUBLE = (
     "after `.double()`, a layer computes in float64, whatever it computed in float32 before: keep "

@@ -45,7 +45,7 @@ _LAYOUT = (
     "`.reshape` does not"
 )
 _DEVICE = (
-    "`module.to(device)` moves parameters and registered buffers, and no plain tensor attribute; "
+    "`module.to(device)` moves parameters and registered buffers, but no plain tensor attribute; "
     "a tensor made in forward needs the device of the input"
 )
 #: calls the answer with these arguments

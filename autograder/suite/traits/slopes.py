@@ -15,7 +15,7 @@ from ..failures import DTYPE
 #: a step so small that it does not change values that have only the digits of float32
 STEP = 1e-7
 _GRADIENT = (
-    "in float64, a small step of an input changes the value as the gradient predicts: "
+    "in float64, a small change to an input changes the value as the gradient predicts: "
     "`.detach()`, `.item()` and `torch.tensor(...)` cut the gradient, and `.float()` and new "
     "tensors without a dtype lose the step"
 )

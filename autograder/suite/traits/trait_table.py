@@ -81,7 +81,7 @@ def _of_dropout(traits: Traits) -> str:
 
 
 def _of_roots(traits: Traits) -> str:
-    return "" if traits.root is not None else "no root is taken, or its weights would be megabytes"
+    return "" if traits.root is not None else "no root is taken, or its weights would be too large"
 
 
 #: the rules of the generated tests; each applies to every question unless it gives a reason

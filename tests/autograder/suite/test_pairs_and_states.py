@@ -64,7 +64,7 @@ def test_a_state_that_came_back_detached_is_reported() -> None:
         value, (first, second) = appended(x, past)
         return value, (first.detach(), second)
 
-    with pytest.raises(AssertionError, match=r"the gradient to argument 1"):
+    with pytest.raises(AssertionError, match=r"the gradient with respect to argument 1"):
         expecting(detaching).gradients("appended", torch.ones(2), pair(3), likely="")
 
 
