@@ -142,9 +142,7 @@ def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
         raise ValueError(f"{text!r}: expected a year from {_FIRST_YEAR} to {_LAST_YEAR}")
     first, second = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if first.utcoffset() != second.utcoffset():
-        raise ValueError(
-            f"{text!r} exists twice or not at all: the clocks are changed in that hour"
-        )
+        raise ValueError(f"{text!r} exists twice or not at all: the clocks change in that hour")
     return first
 
 

@@ -128,7 +128,7 @@ def _allows(path: Path, name: str, table: Mapping[str, Any], kinds: Mapping[str,
     for kind in chosen:
         if kind in table.get("not_allowed", []):
             raise ContentError(
-                path, None, f"{name} allows and forbids {kind!r}", "take one of the two out"
+                path, None, f"{name} allows and forbids {kind!r}", "remove one of the two"
             )
     calls = " and ".join(kinds[kind]["words"] for kind in chosen)
     return f"Allowed: {calls}." if calls else ""
@@ -173,7 +173,7 @@ def _chosen(
             raise ContentError(
                 path,
                 None,
-                f"{name}: there is no kind of calls named {kind!r}",
+                f"{name}: there is no kind of call named {kind!r}",
                 f"add [{kind}] to {CALLS}, or use one of: {', '.join(kinds)}",
             )
     return chosen

@@ -49,5 +49,5 @@ def export(
 def _format(name: str) -> ModuleType:
     if name not in export_formats():
         known = ", ".join(export_formats())
-        raise UserError(f"there is no export format {name!r}; there are: {known}")
+        raise UserError(f"there is no export format {name!r}; known: {known}")
     return import_module(f"{formats.__name__}.{name}")

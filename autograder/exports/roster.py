@@ -66,7 +66,7 @@ class Roster:
         """Raises `UserError` if the roster comes from a different platform."""
         if self.platform is not platform:
             raise UserError(
-                f"{self.path} is a table of {self.platform}, and this format is for {platform}: "
+                f"{self.path} is a table from {self.platform}, but this format is for {platform}: "
                 f"export with the format {str(self.platform).lower()!r}, or give {platform}'s table"
             )
 
@@ -171,7 +171,7 @@ def match(
         names_of_student = [name for name in (student, *others) if name not in numbers]
         if another := _row_of_another(roster, index, numbers, names_of_student):
             notes.append(
-                f"{student!r} has the number of {label(another)} of {file}: because the name "
+                f"{student!r} has the number of {label(another)} in {file}: because the name "
                 "does not match, this may be a group's number; import a roster with the "
                 "groups, or with this person"
             )
@@ -184,7 +184,7 @@ def match(
         elif found:
             in_doubt |= found
             notes.append(
-                f"{student!r} may be any of {len(found)} people of {file}: write the number or "
+                f"{student!r} may be any of {len(found)} people in {file}: write the number or "
                 "login that the platform has for this student into the class's roster.csv"
             )
         else:
@@ -193,13 +193,13 @@ def match(
     for number, rivals in claims.items():
         if number in several:
             same = ", ".join(map(repr, rivals))
-            notes.append(f"{same} may all be {label(roster.people[number])} of {file}")
+            notes.append(f"{same} may all be {label(roster.people[number])} in {file}")
     students_of = {number: found for number, found in claims.items() if number not in several}
     notes += _summed(strangers, f"is not in {file}", f"students are not in {file}")
     doubts = tuple(notes)
     notes += _summed(
         [label(person) for number, person in enumerate(roster.people) if number not in claims],
-        f"of {file} has no result here", f"people of {file} have no result here",
+        f"in {file} has no result here", f"people in {file} have no result here",
     )  # fmt: skip
     matched = {name for found in students_of.values() for name in found}
     left_over = tuple(name for name in names if name not in matched)

@@ -30,7 +30,7 @@ _KINDS = (
     ("expected ", "A file with a different name, or an archive: is it an answer?"),
     ("which can hide a call", "Code that may evade a rule"),
     ("a human has to grade it", "Answers that a human grades"),
-    ("did not end in time", "Did not end in time"),
+    ("did not finish in time", "Did not finish in time"),
     ("ended its process", "Ended its process"),
     ("too much memory", "Needed too much memory"),
     ("printed too much", "Printed too much"),

@@ -278,7 +278,7 @@ def ask_text(
 
 def _about_lending(question: str, names: Sequence[str]) -> str:
     return (
-        f"{question} uses {', '.join(names)} (not right yet); it was judged with right code "
+        f"{question} uses {', '.join(names)} (not right yet); it was judged with correct code "
         "instead, so that each mistake costs points only in its own question"
     )
 

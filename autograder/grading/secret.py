@@ -97,13 +97,13 @@ def class_secret(path: Path) -> bytes:
         secret = _read(path)
     except OSError as error:
         raise UserError(
-            f"{path}, the secret of the class, can't be read or created ({error.strerror}); "
+            f"{path}, the class's secret, can't be read or created ({error.strerror}); "
             "use --secret FILE"
         ) from error
     if not _BYTES <= len(secret) <= _MOST_BYTES:
         size = len(secret) if len(secret) < _BYTES else f"more than {_MOST_BYTES}"
         raise UserError(
-            f"{path} contains {size} bytes, so it is not the secret of a class; restore it, or "
+            f"{path} contains {size} bytes, so it is not a class's secret; restore it, or "
             "move it away: a new one gives all students different numbers"
         )
     return secret
@@ -129,7 +129,7 @@ def named_secret(path: Path | str, results: Path | None = None) -> Path:
         raise UserError(f"{place.parent} does not exist, so {place} can't be the class's secret")
     if not place.exists() and results is not None and _has_lines(results):
         raise UserError(
-            f"{place} does not exist, and {results} has results made with another secret. "
+            f"{place} does not exist, and {results} has results made with a different secret. "
             "Is its name misspelled? Use that secret (without --secret it is "
             f"{results.with_name(FILE_NAME)}), or write new results to a different file (--results)"
         )

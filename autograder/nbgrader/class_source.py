@@ -36,7 +36,7 @@ def write_class_source(
     if other and not force:
         raise UserError(
             f"{folder} has different versions of: {', '.join(other)}\n  they are left unchanged, "
-            "because they were changed for this class or made from an older course\n  fix: "
+            "because they were changed for this class or created from an older course\n  fix: "
             "use --force to overwrite them"
         )
     for name in changed:

@@ -47,7 +47,7 @@ class SandboxedExporter(BehindTheWall):
     results = Unicode(
         RESULTS_FILE, help="where grading appends its results, below the class folder"
     ).tag(config=True)
-    jobs = Integer(2, help="submissions graded at a time").tag(config=True)
+    jobs = Integer(2, help="the number of submissions to grade at the same time").tag(config=True)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]  # nbgrader has no types

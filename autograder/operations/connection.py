@@ -177,7 +177,7 @@ class _Linking:
             course.assignment(name)
             if number not in self._works:
                 raise UserError(
-                    f"{self._platform} has no assignment {number}; there are: "
+                    f"{self._platform} has no assignment {number}; known: "
                     f"{self._listed(self._works.values())}"
                 )
 
@@ -189,7 +189,7 @@ class _Linking:
         link = self._known.get(name)
         if link is not None and (work := self._works.get(link.number)):
             if work.title != link.title:
-                self.notes.append(f"{name}: {link.title!r} is called {work.title!r} now")
+                self.notes.append(f"{name}: {link.title!r} is now called {work.title!r}")
             return work
         if link is not None:
             self.notes.append(f"{name}: {link.title!r} ({link.number}) no longer exists")
@@ -206,7 +206,7 @@ class _Linking:
         taken = {work.number for work in works.values()}
         others = [work for work in self._works.values() if work.number not in taken]
         there = self._listed(others) if others else "no other assignments"
-        why = {name: f"{self._platform} has no assignment of this name" for name in self._missing}
+        why = {name: f"{self._platform} has no assignment with this name" for name in self._missing}
         return {
             name: f"{name}: {reason}; it has {there}. Link it with --link {name}=NUMBER"
             for name, reason in (self._doubts | why).items()

@@ -87,7 +87,7 @@ class NewDates:
         if base is None or due < base:
             why = "there is no due date" if base is None else "it is before the class's date"
             text = _date_text(due, self._zone)
-            self.notes.append(f"{student}: the date {text} for {name} is left out: {why}")
+            self.notes.append(f"{student}: the date {text} for {name} is ignored: {why}")
             return ()
         before = self._given.get((student, name), self._given.get((known.person.student, name)))
         after = due - base

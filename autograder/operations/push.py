@@ -258,7 +258,7 @@ class _Push:
         if count := sum(grade.deducted > 0 for grade in there.values()):
             self._notes.append(
                 f"{name}: {self._there.platform.name} itself deducts points for {count} late "
-                "submissions: switch its late policy off, or the class's penalty, so that no "
+                "submissions: turn off its late policy, or the class's penalty, so that no "
                 "points are deducted twice"
             )
 

@@ -146,7 +146,7 @@ def graders_work(class_folder: Path | str, grader: str | None = None) -> Graders
     graders = read_graders(folder, roster)
     if grader is not None and grader not in graders.names:
         there = ", ".join(sorted(graders.names)) or "none: fill in the roster's column grader"
-        raise UserError(f"no grader is called {grader!r}; there are: {there}")
+        raise UserError(f"no grader is called {grader!r}; known: {there}")
     found: dict[tuple[str, str, str, str], list[str]] = {}
     for why, key, question in _waiting(cells_to_grade(folder), read_requests(folder)):
         who = graders.of(key[0], question)

@@ -116,8 +116,8 @@ class ResultsFile:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file.fileno(), end)
             raise GraderError(
-                f"{self.path} can't be written: {error.strerror}. Its lines are complete; make "
-                "room and run the command again with --resume."
+                f"{self.path} can't be written: {error.strerror}. Its lines are complete; free "
+                "some space and run the command again with --resume."
             ) from error
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ class ResultsFile:
             self._file.close()
             raise UserError(
                 f"{aside}, the file for the truncated last line of {self.path.name}, can't be "
-                f"written ({error.strerror}); make room"
+                f"written ({error.strerror}); free some space"
             ) from error
         self.truncated = aside
 

@@ -135,7 +135,7 @@ def _in_form(document: Any) -> SubmissionResult:
     result = SubmissionResult.from_json(document)
     for name in result.key:
         if not _may_name_a_folder(name):
-            raise ValueError(f"{name[:80]!r} is not a name of a student or an assignment")
+            raise ValueError(f"{name[:80]!r} is not the name of a student or an assignment")
     if result.attempt > _MOST_ATTEMPTS:
         raise ValueError(f"attempt: more than {_MOST_ATTEMPTS}")
     points = [(result.score, result.max_score)]

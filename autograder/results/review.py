@@ -8,7 +8,7 @@ from ..records import ExerciseResult, ExerciseStatus, SubmissionResult, Submissi
 from ..submission import LOOK
 
 _LOOK: dict[Verdict, str] = {
-    Verdict.TIMEOUT: "did not end in time",
+    Verdict.TIMEOUT: "did not finish in time",
     Verdict.CRASHED: "ended its process",
     Verdict.MEMORY: "needed too much memory",
     Verdict.OUTPUT_LIMIT: "printed too much",

@@ -29,7 +29,7 @@ NEXT_STEPS: dict[Verdict, str] = {
     Verdict.ERROR: "Read the last line of the message first, and try the public checks.",
     Verdict.TIMEOUT: "Look for a loop that never ends, or a loop over every single number.",
     Verdict.MEMORY: "Look for a tensor that is much larger than the shapes in the docstring.",
-    Verdict.CRASHED: "Remove calls that end Python, such as exit(), and recursion without an end.",
+    Verdict.CRASHED: "Remove calls that end Python, such as exit(), and endless recursion.",
     Verdict.OUTPUT_LIMIT: "Remove the print calls inside the function.",
     Verdict.FORBIDDEN: "Write this step yourself. The docstring says which calls are not allowed.",
     Verdict.PROTOCOL: "Return only what the docstring asks for, usually one tensor.",

@@ -35,7 +35,7 @@ _SOCKET_BUFFER = 1 << 20
 Substitute = Callable[[tuple[Any, ...]], tuple[str, Any]]
 _GONE = "the fork server is gone"
 _KILLED = "it was killed or stopped"
-_FEW = "; if the limit on processes is too low (ulimit -u, or that of a container), raise it"
+_FEW = "; if the limit on processes is too low (ulimit -u, or a container's), raise it"
 
 
 class Session:

@@ -209,7 +209,7 @@ def test_the_table_names_every_student_and_what_needs_a_look(course: Path) -> No
     printed = (course.parents[1] / "printed.txt").read_text()
     for student in EXPECTED:
         assert student in printed
-    assert "did not end in time" in printed
+    assert "did not finish in time" in printed
     assert "not allowed" in printed
 
 

@@ -48,8 +48,8 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     names = sorted(grades.assignments)
     if len(names) > 1:
         raise UserError(
-            f"{roster.path} is the worksheet of one assignment, and there are results of "
-            f"{', '.join(names)}: choose with --assignment"
+            f"{roster.path} is the worksheet for one assignment, but there are results for "
+            f"{', '.join(names)}: choose one with --assignment"
         )
     own = {student: place for place, (student, _) in enumerate(keys_of(graded))}
     columns = [*roster.columns, *([] if _COMMENT in roster.columns else [_COMMENT])]

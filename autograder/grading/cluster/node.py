@@ -96,7 +96,7 @@ class WarmGrader:
         if line is None:
             self._printed.seek(0)
             text = self._printed.read()[-2000:].decode(errors="replace").strip()
-            raise NodeError(f"the grader of this worker ended: {text or '(it printed nothing)'}")
+            raise NodeError(f"this worker's grader ended: {text or '(it printed nothing)'}")
         return line
 
 

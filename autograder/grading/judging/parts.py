@@ -96,7 +96,7 @@ def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
     if question in _package.__all__ and _is_copy(source, question):
         return (
             f"{question}: your code is a copy of {PACKAGE}, which is meant for other exercises.\n"
-            "next step: write it yourself, in the steps of the notebook"
+            "next step: write it yourself, following the steps in the notebook"
         )
     return None
 

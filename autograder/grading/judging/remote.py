@@ -138,7 +138,7 @@ class RemoteImplementation(RequestImplementation):
         if len(self._ends) >= _MAX_ENDS:
             raise copy.copy(self._ends[-1])
         if self._budget.wall <= 0 or self._budget.cpu <= 0:
-            raise AnswerTimeout("earlier tests have used up the time of this question")
+            raise AnswerTimeout("earlier tests have used up the time for this question")
 
     def _refusal(self, name: str) -> str | None:
         if name not in self._refusals:

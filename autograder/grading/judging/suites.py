@@ -237,8 +237,8 @@ def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
     if wrong := [name for name in marked if not math.isclose(marked[name], collected.get(name, 0))]:
         counts = "; ".join(f"{n}: {collected.get(n, 0):g} of {marked[n]:g} points" for n in wrong)
         raise GraderError(
-            f"{suite}: pytest did not collect all tests ({counts}). A setting of pytest or a "
-            "plugin leaves tests out; nothing was graded"
+            f"{suite}: pytest did not collect all tests ({counts}). A pytest setting or a plugin "
+            "leaves tests out; nothing was graded"
         )
 
 

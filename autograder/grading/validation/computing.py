@@ -146,7 +146,7 @@ class _Reader:
         on_self = isinstance(node.value, ast.Name) and node.value.id == "self"
         is_new = on_self or node.attr in _SETTABLE or not _is_taken(node.attr)
         if of_library or not is_new:
-            yield f"a change of {ast.unparse(node)}"
+            yield f"a change to {ast.unparse(node)}"
 
     def _paths(self, node: ast.expr) -> set[str]:
         """Returns the possible paths of an imported name or its attribute; none for other names."""

@@ -157,7 +157,7 @@ def _check_version(connection: Connection) -> None:
     if version != _newest_version():
         shown = without_password(str(connection.engine.url))
         raise UserError(
-            f"the gradebook {shown} was made by a different version of nbgrader (its version: "
+            f"the gradebook {shown} was created by a different version of nbgrader (its version: "
             f"{version}, expected: {_newest_version()})\n  fix: run `nbgrader db upgrade` in the "
             "class folder"
         )
@@ -204,7 +204,7 @@ def update_rows(
 
 
 _ANEW = "move the file away and run this again: it is rebuilt from results.jsonl"
-_ROOM = "make room on the disk, then run `autograder record` on the class folder"
+_ROOM = "free some space on the disk, then run `autograder record` on the class folder"
 _PLACE = "make sure that its folder exists and is writable"
 _DRIVER = f"{install_with('postgresql')}; write the address as postgresql+psycopg://USER@HOST/NAME"
 

@@ -146,7 +146,7 @@ def _cell(connection: Connection, name: str, key: QuestionKey, cell: str) -> dic
     row = connection.execute(query).first()
     if row is None:
         raise UserError(
-            f"the gradebook has no {name} of {'/'.join(key)}: grade that submission first, "
+            f"the gradebook has no {name} for {'/'.join(key)}: grade that submission first, "
             "or enter it in formgrader"
         )
     return dict(zip((c.name for c in columns), row[len(names) :], strict=True))

@@ -169,7 +169,7 @@ def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) ->
             f"not recorded: nbgrader does not accept this name, which {problem}; rename the folder"
         )
     elif result.assignment not in {assignment.name for assignment in course.assignments}:
-        why, is_of_course = "not recorded: the course has no assignment of this name", False
+        why, is_of_course = "not recorded: the course has no assignment with this name", False
     if why is None and "," in result.student:
         why = "nbgrader's own CSV does not quote this name: use `autograder export csv`"
         notes.append(Note(*result.key, why))
@@ -206,7 +206,7 @@ def _release_notes(
                 )
             elif abs(points[key] - question.max_score) > 1e-9:
                 found[where] = (
-                    f"{where} has {points[key]:g} points in the released notebook, "
+                    f"{where} has {points[key]:g} points in the released notebook, but "
                     f"{question.max_score:g} in the suite: {fix}"
                 )
     return [Note("", where.partition("/")[0], text) for where, text in sorted(found.items())]

@@ -100,7 +100,7 @@ class NotebookRunner:
         has_failed = any(output.output_type == "error" for output in outputs)
         if not cell.is_test or has_ended or has_failed:
             return outputs
-        return (*outputs, error_output("TestNotRun", "this test did not run to its end"))
+        return (*outputs, error_output("TestNotRun", "this test did not finish"))
 
     def _ready(self) -> Session:
         """Returns the worker or, if it has ended, a new one that has run the earlier cells."""

@@ -14,7 +14,7 @@ from .autograding import Autograded
 from .course import NotebookCourse
 
 #: the message to a student about a cell that a human grades
-BY_HAND = "waiting for a grade by hand"
+BY_HAND = "waiting to be graded by hand"
 #: the endings of files that are graded by cells
 NOTEBOOKS = (".ipynb",)
 _LONGEST_MESSAGE = 1_000

@@ -118,7 +118,7 @@ def test_a_misspelt_place_of_the_secret_makes_no_new_one(tmp_path: Path) -> None
         )
     assert not (tmp_path / "clas").exists()
     (tmp_path / "results.jsonl").write_text("{}\n")
-    with pytest.raises(autograder.UserError, match=r"made with another secret.*misspelled"):
+    with pytest.raises(autograder.UserError, match=r"made with a different secret.*misspelled"):
         autograder.grade(tmp_path / "submitted", course=ROOT, secret=tmp_path / "secert.key")
     assert not (tmp_path / "secert.key").exists()
 

@@ -58,7 +58,7 @@ def test_a_roster_is_mapped_and_missing_people_are_named(graded: Path, tmp_path:
     roster = tmp_path / "roster.csv"
     roster.write_text(ROSTER)
     result = call("canvas", graded, "--roster", roster)
-    assert "note: 'Hopper' of roster.csv has no result here" in result.output
+    assert "note: 'Hopper' in roster.csv has no result here" in result.output
     assert "is not in roster.csv" in result.output
     assert result.return_value == 3
     assert "\x1b[2J" not in result.output
@@ -86,9 +86,9 @@ def test_an_unknown_assignment_or_format_is_refused_with_known_ones(graded: Path
     result = call("csv", graded, "--assignment", "mask")
     assert isinstance(result.exception, UserError)
     assert str(result.exception) == (
-        "there is no result of 'mask'; assignments with results: masks, other"
+        "there is no result for 'mask'; assignments with results: masks, other"
     )
-    assert "there are: canvas, csv, excel, gradescope" in str(call("xls", graded).exception)
+    assert "known: canvas, csv, excel, gradescope" in str(call("xls", graded).exception)
 
 
 def test_a_results_file_takes_a_class_folders_place(graded: Path) -> None:

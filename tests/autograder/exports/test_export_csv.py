@@ -86,7 +86,7 @@ def test_formats_are_found_by_module_and_unknown_ones_are_named(tmp_path: Path) 
     assert "csv" in export_formats()
     written = export("csv", [], tmp_path / "empty.csv")
     assert written.path.read_bytes() == b"student,points,maximum,needs_review\r\n"
-    with pytest.raises(UserError, match="no export format 'xls'; there are: canvas, csv"):
+    with pytest.raises(UserError, match="no export format 'xls'; known: canvas, csv"):
         export("xls", [], tmp_path / "x")
 
 

@@ -99,7 +99,7 @@ def test_a_canvas_gradebook_provides_ids_and_keeps_unknown_columns(
     assert (emmy["ID"], emmy["Masks (4711)"]) == ("103", "3.25")
     assert (zoe["Student"], zoe["ID"], zoe["Masks (4711)"]) == ("zoe", "", "4")
     assert list(lines(written.notes)) == [
-        "'Noether, Emmy' of gradebook.csv has no result here",
+        "'Noether, Emmy' in gradebook.csv has no result here",
         "'zoe' is not in gradebook.csv",
     ]
 
@@ -123,7 +123,7 @@ def test_one_person_in_two_folders_has_the_grades_of_both(
     written = export("canvas", both, tmp_path / "out.csv", canvas)
     _, ada, *_ = rows_of(written.path)
     assert ada["Masks (4711)"] == "", "nobody gets a zero because it is not certain who it is"
-    assert "'Ada L_7', 'ada' may all be 'Lovelace, Ada' of gradebook.csv" in written.notes
+    assert "'Ada L_7', 'ada' may all be 'Lovelace, Ada' in gradebook.csv" in written.notes
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_namesakes_get_nobodys_grade_and_are_reported(
     rows = rows_of(written.path)
     assert {row["ID"] for row in rows if row["Masks (4711)"] == "4"} == {""}
     assert [row["Student"] for row in rows[-3:]] == ["102", "Ada Lovelace", "grace"]
-    beginning = "'Ada Lovelace' may be any of 2 people of gradebook.csv: write the number"
+    beginning = "'Ada Lovelace' may be any of 2 people in gradebook.csv: write the number"
     assert any(note.startswith(beginning) for note in written.notes)
-    assert "'102', 'grace' may all be 'Hopper, Grace' of gradebook.csv" in written.notes
+    assert "'102', 'grace' may all be 'Hopper, Grace' in gradebook.csv" in written.notes
 
 
 def test_a_student_renamed_in_canvas_is_found_by_number(
@@ -262,8 +262,8 @@ def test_moodle_gets_its_own_worksheet_back_with_grades_and_comments(
     assert (grace["Grade"], grace["Feedback comments"]) == ("2.50", "see me")
     assert (emmy["Grade"], zoe["Full name"], zoe["Grade"]) == ("", "zoe", "4")
     assert list(lines(written.notes)) == [
-        "'Emmy Noether' of worksheet.csv has no result here",
-        "'Grace Hopper' of worksheet.csv has no result here",
+        "'Emmy Noether' in worksheet.csv has no result here",
+        "'Grace Hopper' in worksheet.csv has no result here",
         "'zoe' is not in worksheet.csv",
     ]
 
@@ -309,7 +309,7 @@ def test_a_worksheet_is_for_one_assignment(
     make_result: Callable[..., SubmissionResult], moodle: Path, tmp_path: Path
 ) -> None:
     results = [make_result("emmy"), make_result("emmy", assignment="other")]
-    with pytest.raises(UserError, match="masks, other: choose with --assignment"):
+    with pytest.raises(UserError, match="masks, other: choose one with --assignment"):
         export("moodle", results, tmp_path / "out", moodle)
     written = export("moodle", results, tmp_path / "out")
     assert sorted(path.name for path in written.path.iterdir()) == ["masks.csv", "other.csv"]
@@ -349,7 +349,7 @@ def test_a_wrong_roster_is_refused_with_the_expected_form(
 def test_wrong_platform_tables_and_formats_without_rosters_are_refused(
     make_result: Callable[..., SubmissionResult], canvas: Path, moodle: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match="is a table of Moodle, and this format is for Canvas"):
+    with pytest.raises(UserError, match="is a table from Moodle, but this format is for Canvas"):
         export("canvas", [make_result()], tmp_path / "out.csv", moodle)
     with pytest.raises(UserError, match="'junit' does not use a roster; these do: canvas, mo"):
         export("junit", [make_result()], tmp_path / "out.xml", canvas)
@@ -461,7 +461,7 @@ def test_many_people_only_in_one_list_are_one_note(tmp_path: Path) -> None:
     sheet.write_text(f"Identifier,Full name,Grade\n{rows}")
     notes = match(read_roster(sheet), {"Person 7": MASKS}).notes
     assert len(notes) == 1
-    assert notes[0].startswith("29 people of sheet.csv have no result here: 'Person 0', 'Person 1'")
+    assert notes[0].startswith("29 people in sheet.csv have no result here: 'Person 0', 'Person 1'")
     assert notes[0].endswith("and 19 more")
     strangers = match(
         read_roster(sheet), dict.fromkeys((f"Somebody {n}" for n in range(12)), MASKS)
