@@ -45,7 +45,7 @@ class SandboxedExporter(BehindTheWall):
         help="the folder with source/ and solutions/ (default: the class folder or one above it)"
     ).tag(config=True)
     results = Unicode(
-        RESULTS_FILE, help="where grading appends its results, below the class folder"
+        RESULTS_FILE, help="the file in the class folder to which grading appends results"
     ).tag(config=True)
     jobs = Integer(2, help="the number of submissions to grade at the same time").tag(config=True)
 

@@ -55,5 +55,5 @@ def at_work(
 
 def _title(reader: SentenceReader, words: list[str], query: int) -> str:
     word, share = reader.guesses(words)[query]
-    place = "into the gap" if words[query] == GAP else f'after "{words[query]}"'
-    return f'{place} it puts "{word}" ({share:.0%} sure)'
+    place = "in the gap" if words[query] == GAP else f'after "{words[query]}"'
+    return f'{place} it predicts "{word}" ({share:.0%} sure)'
