@@ -262,8 +262,8 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
                 one.numel() * (share**2 + (1 - share) ** 2),
             )
             return (
-                f"calls {i + 1} and {j + 1} treat {alike} of {one.numel()} entries the same way; "
-                f"by chance, it would be about {by_chance:.0f}"
+                f"calls {i + 1} and {j + 1} treat {alike} of {one.numel()} entries alike; by "
+                f"chance, it would be about {by_chance:.0f}"
             )
     numbers = {int(call.sum()) for call in calls}
     # P(all counts are equal) <= P(the likeliest count) ** (calls - 1)
@@ -326,7 +326,7 @@ def _changed_problem(
     if not bool(dropped.any()):
         return "the weights were changed, but none of them is 0"
     if bool(near(weights, torch.where(dropped, 0.0, before)).all()):
-        return "the weights that were kept are the same as before dropout"
+        return "the weights that were kept are as they were before dropout"
     sums = weights.sum(-1)
     if bool((near(sums, torch.ones_like(sums)) | near(sums, torch.zeros_like(sums))).all()):
         return "each row of weights sums to one after dropout, as it did before"

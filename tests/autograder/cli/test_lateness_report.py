@@ -40,7 +40,7 @@ def test_an_unreadable_roster_is_reported_before_anything_is_graded(
     place.mkdir(parents=True)
     (class_folder / "roster.csv").write_text("student,extra_time\nada,soon\n")
     with pytest.raises(
-        UserError, match=r"roster\.csv: extra time of 'ada': 'soon' is not a duration"
+        UserError, match=r"roster\.csv: extra time for 'ada': 'soon' is not a duration"
     ):
         grade(class_folder / "submitted", course=course.root)
     assert not (class_folder / "results.jsonl").exists()

@@ -285,12 +285,12 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], str]] = {
     "huge": (lambda: zipped({"ada_1_2_softmax.py": b"\0" * (101 << 20)}), "larger than 100 MB"),
     "nested": (lambda: _nested(4), "nested"),
     "encrypted": (_encrypted, "encrypted"),
-    "broken_member": (_broken, "broken"),
+    "broken_member": (_broken, "damaged"),
     "no_archive": (lambda: b"PK\x03\x04 but no more", "not a zip archive"),
     "truncated": (lambda: zipped({"ada_1_2_softmax.py": b"1"})[:-30], "not a zip archive"),
     "empty": (lambda: b"", "download it again, or unpack it"),
     "case": (lambda: zipped({"a_1_2_Softmax.py": b"", "a_1_2_softmax.py": b""}), "the same as"),
-    "student_case": (lambda: zipped({"Ada/softmax.py": b"", "ada/softmax.py": b""}), "lower case"),
+    "student_case": (lambda: zipped({"Ada/softmax.py": b"", "ada/softmax.py": b""}), "capital"),
 }
 
 

@@ -75,5 +75,5 @@ def test_times_that_cannot_be_read_wait_for_a_person(tmp_path: Path) -> None:
     assert result.return_value == 3
     output = " ".join(result.output.split())
     assert "times.csv: 1 time can't be read with certainty, such as '28/11/26 23:59'" in output
-    assert "'28/11/26 23:59' of lovelaceada" in output
+    assert "'28/11/26 23:59' for lovelaceada" in output
     assert "Write them as '2026-11-20 18:30 Europe/Berlin' and collect again" in output

@@ -280,5 +280,5 @@ def test_an_odd_issue_does_not_hide_the_others(tmp_path: Path, odd: dict[str, ob
     assert [one.who for one in asked[::2]] == ["ada", "ada"]
     assert "".join((asked[1].who, asked[1].text, asked[1].source, asked[1].at)).encode()
     source.write_text(json.dumps([{"title": "t"}]))
-    with pytest.raises(UserError, match="without their author"):
+    with pytest.raises(UserError, match="no issue has both"):
         read_asked(source)

@@ -142,7 +142,7 @@ def test_several_assignments_in_one_archive_are_taken_apart(bring: Bring, tmp_pa
             "bo/causal_attention/masking.py": "4",
             "bo/simplified_attention/scores.py": "3",
         }
-        assert any("files of causal_attention by 2 students" in note for note in report.notes)
+        assert any("files for causal_attention by 2 students" in note for note in report.notes)
 
 
 def test_naming_the_assignment_later_leaves_flat_uploads_apart(

@@ -327,7 +327,7 @@ def test_a_wrong_answer_does_not_cost_those_that_call_it(
     assert verdicts["attention_weights"] == "correct"
     assert verdicts["scaled_dot_product_attention"] == "correct"
     scaling = next(e for e in result.exercises if e.exercise == "scaling")
-    assert "judged with right code" in scaling.notes[0]
+    assert "judged with correct code" in scaling.notes[0]
 
 
 def test_two_answers_can_not_stand_on_each_other(

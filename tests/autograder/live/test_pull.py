@@ -155,7 +155,7 @@ def test_a_renamed_assignment_stays_linked(canvas: Canvas, on_canvas: Class) -> 
     canvas.assignments[0]["name"] = "Week 3"
     canvas.submit(101, 991, FIRST, {"masking.py": b"x = 1\n"})
     report = on_canvas.pull()
-    assert "masks: 'Masks' is called 'Week 3' now" in report.plan.notes
+    assert "masks: 'Masks' is now called 'Week 3'" in report.plan.notes
     assert on_canvas.file("ada").is_file()
     assert on_canvas.pull().plan.notes == ()
 
