@@ -252,7 +252,7 @@ def blocks_of_queries_as_well(queries, keys, values, block_size):
 
 
 class _Block(torch.autograd.Function):
-    """Returns output and log-sum-exp, with a backward pass written by hand."""
+    """Returns the output and the log-sum-exp, and defines its own backward pass."""
 
     @staticmethod
     def forward(ctx, queries, keys, values):

@@ -1,4 +1,4 @@
-"""Right but unusual ways to build the block of a decoder."""
+"""Right but unusual ways to build a decoder block."""
 
 import math
 

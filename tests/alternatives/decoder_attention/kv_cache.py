@@ -229,7 +229,7 @@ class TorchsAttention(Layers):
 
 @alternative("CachedAttention")
 class AnglesOfItsOwn(Layers):
-    """Reads angles from a buffer, and rotates with complex numbers."""
+    """Reads the angles from a buffer, and rotates with complex numbers."""
 
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, num_heads)

@@ -205,7 +205,7 @@ def powers_one_by_one(positions, head_dim, base=10000.0):
 
 
 class _Rotation(torch.autograd.Function):
-    """Rotates; the backward pass rotates by the opposite angles."""
+    """Rotates by the angles, and by the opposite angles in the backward pass."""
 
     @staticmethod
     def turned(x, angles):

@@ -149,7 +149,7 @@ def rearranged_heads(inputs, W_query, W_key, W_value):
 
 @alternative("slice_value_heads")
 def cut_once(weights, values, num_heads):
-    """Attends once for all heads, because their slices side by side are the original values."""
+    """Attends once for all heads, because the slices put side by side are the original values."""
     return weights @ values[:, : values.shape[1] // num_heads * num_heads]
 
 

@@ -34,7 +34,7 @@ def stacked_chunks_copied(x, num_heads):
 
 @alternative("split_heads")
 def swapped_first(x, num_heads):
-    """Divides the columns before they are moved behind the tokens.
+    """Divides the columns before moving them behind the tokens.
 
     This resembles a known mistake, but is right.
     """

@@ -1,4 +1,4 @@
-"""Right but unusual ways to compute multi-head attention with weight split."""
+"""Right but unusual ways to compute multi-head attention with weight splits."""
 
 import math
 
@@ -141,7 +141,7 @@ class loop_over_heads(_Layers):
 
 @alternative("MultiHeadAttention")
 class token_by_token(_Layers):
-    """Uses a growing part of keys and values, as in generation, and needs no mask."""
+    """Uses a growing prefix of the keys and values, as in generation, and needs no mask."""
 
     def forward(self, x):
         queries, keys, values = self.qkv(x)
@@ -219,7 +219,7 @@ class scale_kept_in_a_tensor(_Layers):
 
 @alternative("MultiHeadAttention")
 class mask_kept_for_each_length(_Layers):
-    """Stores the mask's indices by length and device."""
+    """Stores the mask's indices for each length and device."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)

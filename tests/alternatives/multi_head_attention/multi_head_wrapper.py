@@ -75,7 +75,7 @@ class filled_slice_by_slice(_Built):
 
 @alternative("MultiHeadAttentionWrapper")
 class joined_by_hstack(_Built):
-    """Joins the heads with `hstack`, between two transpositions."""
+    """Joins the heads with `hstack`, between two transposes."""
 
     def forward(self, x):
         return torch.hstack([head(x).mT for head in self.heads]).mT

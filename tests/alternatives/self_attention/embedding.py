@@ -118,7 +118,7 @@ def own_error_message(sentence, vocabulary):
 
 
 class _UnknownWordError(KeyError):
-    """A word without an id."""
+    """Raised for a word without an id."""
 
 
 @alternative("encode")

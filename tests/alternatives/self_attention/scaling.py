@@ -256,7 +256,7 @@ def context_through_float64(queries, keys, values):
 
 
 class _Attention:
-    """Has a method whose name is that of a forbidden function."""
+    """Has a method with the same name as a forbidden function."""
 
     def scaled_dot_product_attention(self, q, k, v):
         return torch.softmax(q @ k.transpose(-2, -1) / q.size(-1) ** 0.5, -1) @ v

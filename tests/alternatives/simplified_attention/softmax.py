@@ -291,7 +291,7 @@ def backward_by_hand(scores):
 
 
 class _SoftmaxWithBothRules(torch.autograd.Function):
-    """Defines `setup_context`, so that `torch.func` can also use it."""
+    """Defines `setup_context`, so that it also works with `torch.func`."""
 
     @staticmethod
     def forward(scores, dim):

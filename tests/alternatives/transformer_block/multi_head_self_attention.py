@@ -229,7 +229,7 @@ class result_filled_head_by_head(_FourLayers):
 
 @alternative("MultiHeadSelfAttention")
 class without_the_bias_of_the_keys(_FourLayers):
-    """Omits the keys' bias, which would add the same number to all scores of a query."""
+    """Omits the key bias, which would add the same number to all scores of a query."""
 
     def forward(self, x):
         q, v = self.split(self.W_query(x)), self.split(self.W_value(x))
