@@ -25,7 +25,7 @@ Inputs = Mapping[str, torch.Tensor]
 
 @cache
 def solution(exercise: str) -> ModuleType:
-    """Returns the solution module of an exercise of `decoder_attention`."""
+    """Returns the solution module of an exercise in `decoder_attention`."""
     return load_module(SOLUTIONS / f"{exercise}.py", f"_published_{exercise}")
 
 

@@ -1,7 +1,7 @@
 """Recomputes the numbers that the documents print, with one function for each recipe.
 
-Every step that is one of our questions uses the solution of that question. Random weights are drawn
-as in the document and copied into our modules by name. Nothing here contains a printed result; some
+Every step that is one of our questions uses that question's solution. Random weights are drawn as
+in the document and copied into our modules by name. Nothing here contains a printed result; some
 recipes start from `printed` numbers of other outputs.
 """
 
@@ -60,7 +60,7 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def printed(name: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Returns the numbers of another output as the document prints them."""
+    """Returns the numbers in another output as the document prints them."""
     return torch.tensor(entries()[name]["values"], dtype=dtype)
 
 
@@ -84,7 +84,7 @@ def _copied(target: nn.Module, weights: dict[str, torch.Tensor]) -> nn.Module:
 
 
 def _layers(*sizes: tuple[str, int, int], bias: bool = True) -> dict[str, torch.Tensor]:
-    """Returns the weights of linear layers drawn one after the other: (name, size in, size out)."""
+    """Returns the weights of linear layers, drawn in order: (name, input size, output size)."""
     weights: dict[str, torch.Tensor] = {}
     for name, size_in, size_out in sizes:
         layer = nn.Linear(size_in, size_out, bias=bias)
@@ -98,7 +98,7 @@ def sum_of(recipe: str) -> torch.Tensor:
 
 
 def size_of(recipe: str, dimension: int) -> int:
-    """Returns one size of the result of another recipe."""
+    """Returns the size of one dimension of another recipe's result."""
     return RECIPES[recipe]().shape[dimension]
 
 
@@ -114,7 +114,7 @@ def two_equal_sequences() -> torch.Tensor:
 
 
 def scores_of_word_2() -> torch.Tensor:
-    """Returns the scores of the second word with all words."""
+    """Returns the second word's scores with all words."""
     return solution("simplified_attention/scores").query_scores(WORDS, WORDS[1])
 
 
@@ -138,13 +138,13 @@ def context_of_word_2() -> torch.Tensor:
 
 
 def scores_word_by_word() -> torch.Tensor:
-    """Returns the scores of all words, with one call for each query."""
+    """Returns all words' scores, with one call for each query."""
     ask = solution("simplified_attention/scores").query_scores
     return torch.stack([ask(WORDS, word) for word in WORDS])
 
 
 def scores_at_once() -> torch.Tensor:
-    """Returns the scores of all words, as one matrix product."""
+    """Returns all words' scores, as one matrix product."""
     return solution("simplified_attention/scores").attention_scores(WORDS, WORDS)
 
 
@@ -163,7 +163,7 @@ def sum_of_printed_row(name: str, row: int) -> float:
 
 
 def contexts_step_by_step() -> torch.Tensor:
-    """Returns the weights of all words times the words."""
+    """Returns the product of all words' weights and the words."""
     ask = solution("simplified_attention/context").context_vectors
     return ask(weights_of_words(), WORDS)
 
@@ -248,7 +248,7 @@ def unmasked_weights() -> torch.Tensor:
 
 
 def nothing_masked() -> torch.Tensor:
-    """Returns a matrix of ones, because each entry is either allowed or forbidden."""
+    """Returns a matrix of ones, since each entry is either allowed or forbidden."""
     return allowed() + forbidden()
 
 
@@ -269,7 +269,7 @@ def weights_with_zeroed_future() -> torch.Tensor:
 
 
 def renormalized_weights() -> torch.Tensor:
-    """Returns the weights without the future, with rows normalized again."""
+    """Returns the weights without the future, with renormalized rows."""
     return solution("causal_attention/masking").mask_and_renormalize(unmasked_weights())
 
 
@@ -395,7 +395,7 @@ def queries_from_printed_heads() -> torch.Tensor:
 
 
 def heads_by_token_from_printed_queries() -> torch.Tensor:
-    """Returns the printed queries, split into heads; the row that is cut off is computed."""
+    """Returns the printed queries, split into heads; the row that was cut off is computed."""
     whole, cut = entries()["000-L853"]["values"]  # four rows, and three of four
     rows = torch.tensor(whole + cut)  # (7, 8)
     products = printed("000-L818").flatten(0, 1) @ printed("000-L843").T  # (8, 8), without bias
@@ -515,7 +515,7 @@ def typed_context(column: int) -> torch.Tensor:
 
 
 def left_score(key: int) -> torch.Tensor:
-    """Returns the second word's score with one key."""
+    """Returns the second word's score for one key."""
     return left_scores()[key]
 
 
@@ -564,7 +564,7 @@ def value_slice(head: int) -> torch.Tensor:
 
 @cache
 def _head_matrices() -> tuple[torch.Tensor, ...]:
-    """Returns query, key and value matrices of three heads.
+    """Returns the query, key and value matrices of three heads.
 
     They are drawn with seed 123 after 20 other numbers.
     """
@@ -684,7 +684,7 @@ def _split_layer() -> nn.Module:
 
 
 def split_layer_text(part: str) -> str:
-    """Returns the printed form of the layer's linear layer for queries, keys or values."""
+    """Returns the printed form of the layer for queries, keys or values."""
     return repr(getattr(_split_layer(), f"W_{part}"))
 
 

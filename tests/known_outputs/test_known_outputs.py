@@ -76,7 +76,7 @@ def _check_numbers(got: Any, entry: dict[str, Any], printed: Any, way: dict[str,
 
 
 def _tolerance(entry: dict[str, Any], printed: float, way: dict[str, Any]) -> float:
-    """Returns half a unit of the last printed digit, and slightly more for reordered sums."""
+    """Returns half a unit of the last printed digit, plus a margin for reordered sums."""
     if way is entry and entry["reproduced"] == "from_printed":
         return FROM_PRINTED
     unit = 10.0 ** -entry["decimals"]
