@@ -223,7 +223,7 @@ def _names(requirements: list[str]) -> set[str]:
 
 
 def _declared_for(path: Path) -> set[str]:
-    """Returns the packages that a module may import, without extras in modules for students."""
+    """Returns the packages that a module may import; modules for students may not use extras."""
     project = _project()
     names = _names(project["dependencies"])
     if path.relative_to(PACKAGE).parts[0] == "student":

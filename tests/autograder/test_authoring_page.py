@@ -29,7 +29,7 @@ FILE = re.compile(
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """Yields path and text of the files on the page, in order."""
+    """Yields the path and text of each file on the page, in order."""
     for found in FILE.finditer(SECTION):
         yield found["path"], found["text"]
 

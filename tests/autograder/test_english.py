@@ -91,7 +91,7 @@ def _docstrings() -> dict[str, str]:
 
 
 def _messages() -> dict[str, str]:
-    """Returns messages, help texts and words of pages by file and line."""
+    """Returns messages, help texts and the words on pages, by file and line."""
     return _texts()[1]
 
 

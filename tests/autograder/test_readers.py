@@ -1,8 +1,8 @@
 """`readers.toml` says who controls what each module reads, starts, executes or changes.
 
 Outside the sandbox, an attack is possible where the grader obeys, decodes or follows something that
-a student chose. The table lists these modules. docs/security.md has the protection and the test for
-everything that a student can choose.
+a student chose. The table lists these modules. docs/security.md names the protection and the test
+for everything that a student can choose.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def test_modules_and_tests_that_the_rows_name_are_there() -> None:
 def _unresolved(cell: str) -> Iterator[str]:
     """Yields the tests in a cell that do not exist.
 
-    A name without a file is in the file of the name before it.
+    A name without a file belongs to the file of the preceding name.
     """
     text = ""
     for name in re.findall(r"`([^`]+)`", cell) or ["(no test)"]:

@@ -1,7 +1,7 @@
 """No program is started in a student's folder or with its files, and no file there has an effect.
 
-The commands for a class are called in the folder of a student who put settings, hooks and modules
-of every library there. An audit hook of Python records started programs and opened files.
+The commands for a class are called in a student's folder that contains settings, hooks and modules
+named like libraries. A Python audit hook records started programs and opened files.
 """
 
 from __future__ import annotations

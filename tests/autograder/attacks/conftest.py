@@ -54,7 +54,7 @@ class Attack:
     waits: bool = False
 
     def allows(self, question: str, verdict: str) -> bool:
-        """Returns whether a question of the attacked module may have this verdict."""
+        """Returns whether a question in the attacked module may have this verdict."""
         if question == self.question:
             return verdict in ([self.verdict] if isinstance(self.verdict, str) else self.verdict)
         if isinstance(self.others, str):
@@ -130,7 +130,7 @@ SPECIAL: dict[str, Callable[[Path], object]] = {
 
 
 class Sandboxed:
-    """A class in a folder that everybody may read, so that only the sandbox stops attackers."""
+    """A class in a folder that everybody can read, so that only the sandbox stops attackers."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "course"
@@ -177,7 +177,7 @@ class Sandboxed:
         return {result.student: result for result in events.results}
 
     def state(self) -> dict[str, tuple[int, int, float]]:
-        """Returns mode, size and time of every file that grading must not change."""
+        """Returns the mode, size and time of every file that grading must not change."""
         found = {}
         tables = self.root / TABLES
         for path in [*self.root.rglob("*"), *self.submitted.rglob("*")]:
@@ -205,7 +205,7 @@ def new_class() -> Iterator[Callable[[], Sandboxed]]:
 
 @pytest.fixture(scope="session")
 def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
-    """Returns a function that starts a tier's fork server, or skips the test with the reason."""
+    """Returns a function that starts a tier's fork server, or skips the test and says why."""
     running: dict[Tier, ForkServer] = {}
     found = functools.cache(examine)
 
@@ -238,7 +238,7 @@ class Graded:
 def graded(
     new_class: Callable[[], Sandboxed], parent_of: Callable[[Tier], ForkServer]
 ) -> Callable[[Tier], Graded]:
-    """Returns a function that grades the class in a tier at the first call, and returns it."""
+    """Returns a function that grades the class in a tier when first called, and returns it."""
     done: dict[Tier, Graded] = {}
 
     def grade(tier: Tier) -> Graded:

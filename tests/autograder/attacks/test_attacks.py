@@ -137,7 +137,7 @@ def _below(pid: int) -> set[int]:
 
 
 def _chain(pid: int, length: int) -> set[int]:
-    """Returns the process ids of `length` generations of oldest children.
+    """Returns the ids of the oldest child, that child's oldest child, and so on, `length` in all.
 
     In tier A, they are bubblewrap, the first process of its namespace, and the fork server.
     """

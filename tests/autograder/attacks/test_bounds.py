@@ -213,7 +213,7 @@ def test_code_that_can_evade_rules_is_a_reason_to_look() -> None:
 
 
 class _Worker:
-    """A worker in which an earlier question has left a running thread."""
+    """A worker in which an earlier question has left a thread running."""
 
     alive = True
     idle = True

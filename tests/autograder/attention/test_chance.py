@@ -1,4 +1,4 @@
-"""The statistics of dropout accept independent draws, and name each kind of dependence."""
+"""The dropout statistics accept independent draws, and name each kind of dependence."""
 
 import math
 from typing import Any

@@ -25,7 +25,7 @@ from autograder.attention.notebooks.drawing import WIDEST
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Selects a backend without a screen, and closes the figures afterwards."""
+    """Selects a backend that needs no screen, and closes the figures afterwards."""
     matplotlib.use("agg")
     yield
     plt.close("all")

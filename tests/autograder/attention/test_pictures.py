@@ -30,7 +30,7 @@ WORDS = ["Your", "journey", "starts", "with", "one", "step"]
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Selects a backend without a screen, and closes the figures afterwards."""
+    """Selects a backend that needs no screen, and closes the figures afterwards."""
     matplotlib.use("agg")
     yield
     plt.close("all")

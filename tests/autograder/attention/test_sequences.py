@@ -1,4 +1,4 @@
-"""Pictures of sequences have the right contents, and sizes that are unreadable are refused."""
+"""Pictures of sequences have the right contents, and unreadable sizes are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autograder.attention.notebooks.sequences import blocks_in_turn, cache_growt
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Selects a backend without a screen, and closes the figures afterwards."""
+    """Selects a backend that needs no screen, and closes the figures afterwards."""
     matplotlib.use("agg")
     yield
     plt.close("all")

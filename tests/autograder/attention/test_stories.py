@@ -39,7 +39,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def capstone() -> dict[str, Any]:
-    """Returns the capstone's names before training, with the supplied part as its block."""
+    """Returns the names that the capstone defines before training, with our part as its block."""
     names: dict[str, Any] = {"__name__": "__main__"}
     threads = torch.get_num_threads()
     with (
@@ -60,7 +60,7 @@ def storyteller(capstone: dict[str, Any]) -> Any:
 
 
 def larger(capstone: dict[str, Any]) -> torch.nn.Module:
-    """Returns the larger model, made of the present block, with the stored weights."""
+    """Returns the larger model, built from the current block, with the stored weights."""
     model: torch.nn.Module = capstone["LanguageModel"](len(capstone["vocabulary"]), D_MODEL, BLOCKS)
     load_weights(model, EXTRAS / "storyteller.json")
     return model

@@ -1,4 +1,4 @@
-"""Provides each test with a copy of a small course with one assignment, and with a wheel."""
+"""Provides each test with its own copy of a small course with one assignment, and a wheel."""
 
 from __future__ import annotations
 

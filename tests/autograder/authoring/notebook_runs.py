@@ -1,9 +1,9 @@
-"""Runs notebooks' cells as a kernel does, each in a forked child of one warm process.
+"""Runs each notebook's cells as a kernel does, in a forked child of one warm process.
 
 Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin and writes `{name: run}` to stdout. A
-cell is the source of code, or `["holds", claim]`, where the claim is an expression that must be
-true at that point. A run contains unexpected errors (`troubles`), claims that do not hold
-(`untrue`), the output of check cells (`checks`), the number of pictures, and the CPU seconds.
+cell is source code, or `["holds", claim]`, where the claim is an expression that must be true at
+that point. A run contains unexpected errors (`troubles`), claims that do not hold (`untrue`), the
+output of check cells (`checks`), the number of pictures, and the CPU seconds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def numbers(value: Any) -> list[float]:
 
 
 def rounds(value: Any, *texts: str) -> bool:
-    """Returns whether each number, rounded to its text's decimals, equals that text."""
+    """Returns whether each number, rounded to as many decimals as its text, equals that text."""
     found = numbers(value)
     digits = [len(text.partition(".")[2]) for text in texts]
     return len(found) == len(texts) and all(

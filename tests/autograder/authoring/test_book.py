@@ -1,4 +1,4 @@
-"""The lessons' pages on the site have pictures of solved notebooks, and contain no answers."""
+"""The site's lesson pages have pictures from solved notebooks, and contain no answers."""
 
 from __future__ import annotations
 

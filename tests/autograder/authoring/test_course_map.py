@@ -69,7 +69,7 @@ def test_more_words_cells_questions_and_lines_take_more_minutes(course: Course) 
 
 
 def questions_of(names: Collection[str]) -> set[str]:
-    """Returns the questions of exercises."""
+    """Returns the questions in the named exercises."""
     exercises = [exercise for item in COURSE.assignments for exercise in item.exercises]
     return {q.name for exercise in exercises if exercise.name in names for q in exercise.questions}
 

@@ -1,4 +1,4 @@
-"""`autograder new` writes all files of an exercise, and says which step is first."""
+"""`autograder new` writes all files of an exercise, and each open place in them is reported."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def test_every_long_number_of_a_text_is_claimed_or_computed(lesson: Path) -> Non
 
 
 def typed_into_pictures(cell: str) -> set[str]:
-    """Returns the numbers with at least three decimals in a cell's calls of `heatmap`."""
+    """Returns the numbers with at least three decimals in a cell's calls to `heatmap`."""
     calls = [node for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Call)]
     pictures = [
         call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "heatmap"

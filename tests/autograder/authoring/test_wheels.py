@@ -1,9 +1,9 @@
-"""The wheels of `make wheels` work if pip installs them into environments without our other code.
+"""Wheels from `make wheels` work when pip installs them into environments without our other code.
 
-The packages that a wheel requires (PyTorch is large) are borrowed from the environment of the
-tests by a .pth file that is written after the installation. Python does not read the .pth files
-of a folder that another .pth file names, so this repository cannot be imported instead of the
-wheel. `make versions` installs everything from a package index.
+PyTorch is large, so the packages that a wheel requires are borrowed from the tests' environment, by
+a .pth file that is written after the installation. Python does not read the .pth files of a folder
+that another .pth file names, so this repository cannot be imported instead of the wheel. `make
+versions` installs everything from a package index.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def installed(wheel: Path, folder: Path) -> Path:
-    """Makes an environment with this wheel; returns the folder of its programs."""
+    """Makes an environment with this wheel; returns the folder with its programs."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     command = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install"]
     options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
@@ -54,7 +54,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def grader(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the programs' folder of an environment with the grader's wheel."""
+    """Returns the folder with the programs of an environment with the grader's wheel."""
     return installed(wheels[0], tmp_path_factory.mktemp("grader") / "venv")
 
 

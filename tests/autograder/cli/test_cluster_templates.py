@@ -22,7 +22,7 @@ ASSIGNMENT = "simplified_attention"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Returns a class with one gradable submission and one that waits for a person."""
+    """Returns a class with one gradable submission and one that a person has to look at."""
     place = tmp_path / "course"
     shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place / "submitted" / "ada" / ASSIGNMENT)
     (place / "submitted" / "ada" / "causal_attention").mkdir()
@@ -40,7 +40,7 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> No
 
 
 def _merged(folder: Path, parts: int) -> tuple[str, bool]:
-    """Merges the shards; returns the student of the only result, and whether it has full marks."""
+    """Merges the shards; returns the only result's student, and whether it has full marks."""
     shards = sorted((folder / "shards").glob("*.jsonl"))
     assert len(shards) == parts
     sizes = [len(read_results(shard)) for shard in shards]

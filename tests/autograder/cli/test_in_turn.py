@@ -1,4 +1,4 @@
-"""`make grade` runs its commands in one process, and ends with the status of the whole."""
+"""`make grade` runs its commands in one process and returns one exit code for all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`collect` stores downloads of learning platforms without losing or trusting any file."""
+"""`collect` stores downloads from learning platforms without losing or trusting any file."""
 
 from __future__ import annotations
 

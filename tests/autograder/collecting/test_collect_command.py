@@ -1,4 +1,4 @@
-"""The command `autograder collect` reports its results and its exit code."""
+"""The command `autograder collect` reports its results and returns the right exit code."""
 
 from __future__ import annotations
 

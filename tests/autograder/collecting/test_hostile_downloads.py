@@ -1,4 +1,4 @@
-"""Hostile archives write nothing outside of their folder, and cost nobody else their work."""
+"""Hostile archives write nothing outside their folder, and cost nobody else their work."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Downloads of real platforms give the owner and time of each file, or are refused.
+"""Downloads from real platforms give the owner and time of each file, or are refused.
 
-The formats of names are from Moodle's mod/assign/classes/downloader.php (a name without `_`, the
+The name formats are taken from Moodle's mod/assign/classes/downloader.php (a name without `_`, the
 number, `assignsubmission`, the plugin; before 4.1 with `_` at the end), from Canvas's
 lib/content_zipper.rb (`[name, LATE, user id or anon_id]` joined by `_`, then the attachment's id)
 and from Gradescope's export (a folder for each submission, `submission_metadata.yml` in Ruby's

@@ -1,6 +1,6 @@
 """After collecting, grading and exporting for each platform, everybody has their own points.
 
-File names are made from people's names as the platforms make them. Moodle's `clean_filename`
+File names are derived from people's names by the platforms' own rules. Moodle's `clean_filename`
 removes the characters of PARAM_FILE and writes a space for `_`; Canvas's `sanitize_file_name` keeps
 letters, digits and `_` of the sortable name in lower case. Exports are read by the rules of the
 platforms: Moodle's importziplib.php splits a name at `_` and uses the second part as the
@@ -74,7 +74,7 @@ class Class:
         assert report.missing == ()
 
     def grades(self) -> Grades:
-        """Returns grades in which the number in each student's file is the points."""
+        """Returns grades in which each student's points are the number in their file."""
         found = (self.folder / "course" / "submitted").glob("*/masks/masking.py")
         points = {path.parent.parent.name: float(path.read_text()) for path in found}
         results = [result(student, score) for student, score in sorted(points.items())]

@@ -1,4 +1,4 @@
-"""A person on the class's roster has one folder, whatever platform the files come from."""
+"""A person on the class's roster has one folder, no matter which platform the files come from."""
 
 from __future__ import annotations
 

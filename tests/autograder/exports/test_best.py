@@ -54,7 +54,7 @@ class Class:
         (self.folder / "class.toml").write_text('counts = "best"\n')
 
     def put(self, folder: Path, points: float, stamp: str, *, is_graded: bool = True) -> None:
-        """Writes a submission with these points into a folder, and usually grades it."""
+        """Writes a submission with these points into a folder, and grades it if `is_graded`."""
         folder.mkdir(parents=True)
         (folder / "masking.py").write_text(f"# {points}\n")
         (folder / "timestamp.txt").write_text(stamp)
@@ -72,7 +72,7 @@ class Class:
             file.write(json.dumps(line.to_json()) + "\n")
 
     def more(self, *_: object, found: FoundSubmissions) -> None:
-        """Grades further submissions instead of `grade_class`, and records their folders."""
+        """Replaces `grade_class`: grades further submissions, and records their folders."""
         for submission in found.submissions:
             self.asked.append(submission.folder)
             self.grade(submission.folder)

@@ -1,4 +1,4 @@
-"""Exports for Gradescope, JUnit and Markdown follow the formats' rules and escape any text."""
+"""Exports for Gradescope, JUnit and Markdown follow the formats' rules and escape all text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If only a part of the class is exported, nobody else's grade changes."""
+"""If only part of the class is exported, nobody else's grade changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class gets the right verdicts, even if it is resumed or sharded, or if jobs die."""
+"""A class gets the right verdicts, even if grading is resumed or sharded, or if jobs die."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class's equal texts are executed twice; if both results agree, all students get that result."""
+"""Equal answers are executed twice; if both results agree, all their students get that result."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TEXTS = {
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], Counter[str]]:
-    """Returns a function that counts how often each exercise was judged."""
+    """Returns a function that counts how many times each exercise was judged."""
     log, original = tmp_path / "judged", ExerciseGrader._results
 
     def counting(self: ExerciseGrader, task: Any) -> Any:

@@ -20,7 +20,7 @@ from .servers import MOODLE_TOKEN, TOKEN, Canvas, Moodle, canvas_server, moodle_
 
 @dataclass
 class Class:
-    """A class folder that is connected to a test server; retries happen without a wait."""
+    """A class folder that is connected to a test server; retries happen without delay."""
 
     platform: str
     folder: Path

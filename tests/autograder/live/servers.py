@@ -49,7 +49,7 @@ class Response:
 
 @dataclass
 class Fault:
-    """A fault of requests whose method, path and web service function contain the text `at`.
+    """A fault for requests whose method, path and web service function contain the text `at`.
 
     The server sends `response`, or drops the connection if that is None. With `is_after`, it first
     carries out the request. The first `skip` requests succeed, and the next `times` fail.
@@ -88,7 +88,7 @@ class Server:
         raise NotImplementedError
 
     def name_of(self, request: Request) -> str:
-        """Returns the text that is compared with each fault's `at`."""
+        """Returns the text that is searched for each fault's `at`."""
         return f"{request.method} {request.path} {request.form.get('wsfunction', '')}"
 
     def _fault(self, request: Request) -> Fault | None:

@@ -168,7 +168,7 @@ def _add_own_assignment(folder: Path) -> None:
 def collected(built: NbgraderClass) -> NbgraderClass:
     """Returns the class after its submissions were collected from the exchange.
 
-    One student used `submit`; the others' submissions were written into the exchange.
+    One student used `submit`; the other submissions were written into the exchange.
     """
     built.nbgrader("release_assignment", ASSIGNMENT)
     student = built.home / "student"

@@ -164,7 +164,7 @@ def test_modules_for_a_held_batch_are_loaded_once(
 
 
 def _has_kernels(parent: ForkServer) -> bool:
-    """Returns whether a new worker has already loaded torch's kernels of the second device."""
+    """Returns whether a new worker has already loaded torch's kernels for the second device."""
     session = parent.open(LIMITS, questions=1)
     try:
         text = "import sys\ndef loaded():\n    return 'torch._refs' in sys.modules\n"

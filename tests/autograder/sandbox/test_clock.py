@@ -18,7 +18,7 @@ from autograder.sandbox.clock import Budget, Clock, cpu_seconds, waited_seconds
 
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Returns a function that sets how long the worker waited for a processor, at first 0 s."""
+    """Returns a function that sets how long the worker waited for a processor, initially 0 s."""
 
     def say(seconds: float) -> None:
         monkeypatch.setattr(clocks, "waited_seconds", lambda pid: seconds)
@@ -28,7 +28,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 def _spent(monkeypatch: pytest.MonkeyPatch, budget: Budget, times: Iterable[float]) -> list[bool]:
-    """Returns, for each of the given times, whether the limit of the clock was exceeded."""
+    """Returns, for each of the given times, whether the clock's limit was exceeded."""
     now = iter(times)
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
     clock = Clock(budget, os.getpid())

@@ -111,7 +111,7 @@ def test_in_tier_a_there_is_no_path_of_a_process(
 
 
 def test_a_worker_ends_with_its_fork_server() -> None:
-    """Without namespaces, only a signal of the kernel ends the worker."""
+    """Without namespaces, only a kernel signal ends the worker."""
     with start_fork_server(Tier.C) as server:
         session = server.open(LIMITS, questions=1)
         session.ask(Budget.of(LIMITS), "load", "module", "def answer():\n    return 1\n", 7)

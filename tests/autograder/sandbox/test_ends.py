@@ -1,4 +1,4 @@
-"""The reason why a worker ended is reported for every signal, even if the fork server is late."""
+"""The reason a worker ended is reported for every signal, even if the fork server is late."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autograder.worker import confine
 
 
 class _Status:
-    """Replaces the channel of a fork server that reports only after some time."""
+    """Replaces the channel of a fork server that takes some time to report."""
 
     def __init__(self, printed: bytes, patience: float = 10.0) -> None:
         self._printed, self._patience, self._waits = printed, patience, 0.0

@@ -125,7 +125,7 @@ def test_a_repeatedly_killed_tier_is_skipped_with_the_reason(
 
 
 def test_nothing_waits_for_the_child_of_a_killed_tier(tmp_path: Path) -> None:
-    """A shell script imitates bubblewrap that was killed early: its child waits forever."""
+    """A shell script imitates a bubblewrap that was killed early: its child waits forever."""
     child = tmp_path / "child"
 
     class KilledForkServer(ForkServer):
@@ -162,7 +162,7 @@ def test_a_tier_that_says_why_it_fails_is_not_retried(
 def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A script imitates bubblewrap on a system that permits no namespaces for ordinary users."""
+    """A script imitates bubblewrap on a system that permits no namespaces to ordinary users."""
 
     class RefusedForkServer(ForkServer):
         def _command(self, environment: Any, control: int, file: int) -> list[str]:

@@ -1,7 +1,7 @@
 """Checks wrong answers as a student would: `python named_entries.py ROOT FOLDER`.
 
-FOLDER/entries.json lists assignment, exercise, question, sentence and module of each answer. The
-script writes FOLDER/named.json, which says for each answer whether `check` showed the sentence.
+FOLDER/entries.json lists the assignment, exercise, question, sentence and module of each answer.
+The script writes FOLDER/named.json, which says for each answer whether `check` showed the sentence.
 """
 
 from __future__ import annotations

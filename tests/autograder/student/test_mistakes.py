@@ -34,7 +34,7 @@ def mistakes() -> list[Mistake]:
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Returns for each question the folder of a copy of its assignment, without notebooks."""
+    """Returns, for each question, a copy of its assignment's folder without notebooks."""
     root = tmp_path_factory.mktemp("mistakes")
     found: dict[str, Path] = {}
     for source in sorted((ROOT / "assignments").glob("*/checks/assignment.json")):
@@ -74,7 +74,7 @@ def in_terminal(mistake: Mistake, folder: Path) -> str:
 
 
 def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
-    """Returns the output of `check(QUESTION)` after the mistake's cells."""
+    """Returns the output of `check(QUESTION)` after running the mistake's cells."""
     shell.reset(new_session=True)
     shell.user_ns["torch"] = __import__("torch")
     notebook = folder / "scores.ipynb"

@@ -28,7 +28,7 @@ INPUTS = "/kaggle/input"
 
 
 def cells_of(notebook: Path) -> dict[str, str]:
-    """Returns the sources of the code cells by cell id."""
+    """Returns the source of each code cell, keyed by cell id."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"}
 
@@ -53,7 +53,7 @@ def unzipped(folder: Path, wheel: tuple[str, bytes]) -> Path:
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> dict[str, str]:
-    """Returns the output of a check by place."""
+    """Returns the output of a check in each place."""
     root = tmp_path_factory.mktemp("places")
     places = {
         name: root / name for name in ("alone", "wheel", "colab", "beside", "kaggle", "kernel")

@@ -29,7 +29,7 @@ STARS = [
 
 @cache
 def right_answers(exercise: Exercise) -> tuple[tuple[str, str], ...]:
-    """Returns name and text of each definition in the solution and its alternatives."""
+    """Returns the name and text of each definition in the solution and its alternatives."""
     paths = (exercise.solution, COURSE.variants("alternatives", exercise))
     texts = [path.read_text(encoding="utf-8") for path in paths]
     return tuple(
@@ -42,7 +42,7 @@ def right_answers(exercise: Exercise) -> tuple[tuple[str, str], ...]:
 
 @cache
 def names_of(exercise: Exercise) -> dict[str, str]:
-    """Returns the question of each right answer, by the name of the answer."""
+    """Returns each right answer's question, keyed by the answer's name."""
     from autograder.suite.variants import variants_read
 
     found = variants_read(COURSE.variants("alternatives", exercise))

@@ -216,7 +216,7 @@ def test_each_feature_that_is_here_names_its_test() -> None:
 
 
 def sentences() -> list[str]:
-    """Returns the sentences outside tables, up to the comparison, whose rows name their tests."""
+    """Returns the sentences before the comparison, without the tables, whose rows name tests."""
     text = PAGE.read_text(encoding="utf-8").partition("## Compared with")[0]
     text = re.sub(r"\]\([^)]*\)", "]", text).replace("[Most messages]", "Most messages")
     paragraphs = [part for part in text.split("\n\n") if not part.startswith(("#", "|", "!["))]

@@ -1,4 +1,4 @@
-"""Commands work in real terminals that are narrow or lack colors and signs; `watch` reads keys."""
+"""Commands work in real terminals, even narrow or plain ones; `watch` reads keys."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def task(
 
 @pytest.fixture(scope="module")
 def terminals(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """Returns the output of each terminal by name."""
+    """Returns the output of each terminal, keyed by name."""
     import shutil
     import zipfile
 

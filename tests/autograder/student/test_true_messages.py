@@ -66,7 +66,7 @@ DETACHED = _of_floats(torch.Tensor.detach)
 
 
 def _wrong(name: str, right: Any, wrong: Wrong) -> Any:
-    """Returns a question's solution whose result is changed by `wrong`."""
+    """Returns a question's solution with its result changed by `wrong`."""
     if not inspect.isclass(right):
         return lambda *args: wrong(lambda: right(*args))
 

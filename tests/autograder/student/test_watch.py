@@ -23,7 +23,7 @@ Step = Callable[[], object]
 
 
 def save(path: Path, text: str) -> None:
-    """Writes a file and increases its time, even if the file system's clock is coarse."""
+    """Writes a file and advances its time, even if the file system's clock is coarse."""
     before = path.stat().st_mtime_ns if path.exists() else 0
     path.write_text(text, encoding="utf-8")
     os.utime(path, ns=(before + 10**9, before + 10**9))

@@ -47,7 +47,7 @@ def old_notebook(*cells: str, number: int) -> bytes:
 
 @dataclass(frozen=True)
 class Accident:
-    """A row of the table: submitted files, expected verdicts, and words of the message."""
+    """A row of the table: submitted files, expected verdicts, and words in the message."""
 
     name: str
     files: dict[str, bytes]

@@ -135,7 +135,7 @@ def grows_too_fast(read: Callable[[str], object], shape: Callable[[int], str]) -
 
 
 def _searches() -> dict[str, Callable[[str], object]]:
-    """Returns every use of a regular expression in the package by module and name."""
+    """Returns every use of a regular expression in the package, by module and name."""
     found: dict[str, Callable[[str], object]] = {}
     for info in pkgutil.walk_packages(autograder.__path__, "autograder."):
         if "__main__" in info.name:

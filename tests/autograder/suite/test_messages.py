@@ -1,4 +1,4 @@
-"""A failure's message states a true relation or the error, and each cause only once."""
+"""A failure's message states a true relation or the error, and states each cause only once."""
 
 from __future__ import annotations
 

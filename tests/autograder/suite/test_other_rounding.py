@@ -35,7 +35,7 @@ EXACT = {"split_heads", "merge_heads", "embed"}
 
 
 class _Rounded:
-    """The solution, with a change of each returned number."""
+    """The solution, with a change to each returned number."""
 
     def __init__(self, inner: Any, change: Any) -> None:
         self._inner, self._change = inner, change

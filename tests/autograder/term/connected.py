@@ -1,4 +1,4 @@
-"""Provides the class's course on servers that act as Canvas and Moodle, without grades at first.
+"""Provides the class's course on servers that act as Canvas and Moodle, initially without grades.
 
 `hand_in` submits the term's work on these servers, for a class that pulls it.
 """

@@ -61,7 +61,7 @@ class Content(Protocol):
         """A question of the fourth assignment."""
 
     def write(self, root: Path, due: Mapping[str, str]) -> None:
-        """Writes and releases the course; `due` has lines about due dates by assignment."""
+        """Writes and releases the course; `due` has each assignment's lines about due dates."""
 
     def fix(self, root: Path) -> None:
         """Fixes the first assignment's suite."""

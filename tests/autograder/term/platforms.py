@@ -1,6 +1,6 @@
 """Writes downloads of submissions and tables of people as the platforms do.
 
-File names are made as the platforms make them: see `collecting/test_round_trip.py`.
+File names are made by the platforms' own rules: see `collecting/test_round_trip.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Defines the events of the term (submissions, their times, decisions) and the right totals.
 
-The totals are computed from the story alone, by other methods than the grader's.
+The totals are computed from the story alone, by methods other than the grader's.
 """
 
 from __future__ import annotations
@@ -225,8 +225,8 @@ class Term:
     def _files(self, n: int, week: int) -> Mapping[str, str]:
         """Returns a submission's files, with the student's number in the first one.
 
-        The other files stay equal, so that equal answers of several students are graded together. A
-        request for a second look is added as a file.
+        The other files stay identical, so that equal answers are graded together. A request for a
+        second look is added as a file.
         """
         files = dict(self.worse.get((n, week), self.submitted[n, week]).files)
         if not (week == TEAM_WEEK and n in TEAM):
@@ -273,7 +273,7 @@ class Term:
     # the expected outcome
 
     def late(self, n: int, week: int) -> timedelta:
-        """Returns how late a submission is beyond grace, extra time and its extension."""
+        """Returns how late a submission is, beyond the grace period, extra time and extension."""
         if week not in DUE:
             return timedelta()
         allowed = GRACE

@@ -41,7 +41,7 @@ class Night:
         self.folder.mkdir()
 
     def download(self, assignment: str, damaged: str = "") -> None:
-        """Writes a platform's download of everybody's files, those of `damaged` encrypted."""
+        """Writes a platform's download of everybody's files, with those of `damaged` encrypted."""
         answers = REPOSITORY / "examples" / "submitted" / "ada" / assignment
         with zipfile.ZipFile(self.root / "inbox" / f"{assignment}.zip", "w") as archive:
             for number, student in enumerate(STUDENTS):

@@ -37,9 +37,9 @@ def _printed(code: str) -> Any:
 
 @pytest.fixture(scope="module")
 def moved() -> dict[str, Any]:
-    """Returns the output of a process that moved the code of a function of torch into huge pages.
+    """Returns the output of a process that moved the code of a torch function into huge pages.
 
-    Other tests may use up the huge pages for a moment, so several processes are tried.
+    Other tests may temporarily use up the huge pages, so several processes are tried.
     """
     tries = (_moved() for _ in range(5))
     return next((found for found in tries if found["moved"]), {}) or _moved()

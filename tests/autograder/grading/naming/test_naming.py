@@ -898,7 +898,7 @@ def _ahead_and_repaired(num_queries: int, num_keys: int, window: int) -> torch.T
 def test_a_missing_error_is_one_of_two_mistakes(
     course: Course, place: str, question: str, answer: Any, words: str
 ) -> None:
-    """The other mistake may depend on chance; what is returned instead of the error counts."""
+    """The other mistake may be random; the value returned instead of the error is compared."""
     hint = _named(course, place, question, answer).hint or ""
     assert "; and " in hint
     assert words in hint
@@ -917,7 +917,7 @@ def test_a_right_entry_is_not_a_second_mistake(course: Course) -> None:
 
 
 def test_a_broken_rule_is_not_a_second_mistake(course: Course) -> None:
-    """A known mistake that only breaks a rule has right values, so it would fit any other one."""
+    """A mistake that only breaks a rule returns right values, so it would fit beside any other."""
 
     def heads_first(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Any:
         scores = queries @ keys.mT / queries.shape[-1] ** 0.5

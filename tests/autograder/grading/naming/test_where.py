@@ -47,7 +47,7 @@ def _words(cases: Sequence[CallFacts]) -> str:
 
 
 def _of_sizes(*sizes: tuple[int, int, int]) -> list[list[torch.Tensor]]:
-    """Returns calls with these numbers of queries, of keys, and of entries of a value."""
+    """Returns calls with these numbers of queries, keys, and entries per value."""
     return [[torch.ones(2, t, 11), torch.ones(2, s, 11), torch.ones(2, s, v)] for t, s, v in sizes]
 
 

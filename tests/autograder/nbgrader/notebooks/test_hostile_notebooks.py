@@ -145,7 +145,7 @@ class Graded:
         return {cell: score for (who, _, cell), (score, _) in found if who == student}
 
     def notes(self, student: str) -> str:
-        """Returns the gradebook's notes on a student."""
+        """Returns the gradebook's notes about a student."""
         return "\n".join(n for n in self.document["gradebook"]["notes"] if n.startswith(student))
 
     def needs_a_look(self, student: str) -> list[str]:

@@ -140,7 +140,7 @@ def _formgrader(course: Path) -> Iterator[str]:
 
 
 def _pages_to_grade(course: Path) -> dict[str, str]:
-    """Returns the id in formgrader of each student's notebook."""
+    """Returns the formgrader id of each student's notebook."""
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         found = gradebook.assignment_submissions("texts")
         return {
