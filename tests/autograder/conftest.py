@@ -240,7 +240,7 @@ def class_folder(course: Course) -> Path:
 
 @pytest.fixture
 def make_result() -> Callable[..., SubmissionResult]:
-    """Returns a function that makes a result of `masks` from the scores of its three questions."""
+    """Returns a function that makes a result for `masks` from its three questions' scores."""
     return result
 
 
@@ -252,7 +252,7 @@ def make_question() -> Callable[..., QuestionResult]:
 
 @pytest.fixture
 def make_released() -> Callable[..., nbformat.NotebookNode]:
-    """Returns a function that makes the released notebook of an exercise."""
+    """Returns a function that makes the released notebook for an exercise."""
     return released_notebook
 
 

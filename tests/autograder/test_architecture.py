@@ -1,4 +1,4 @@
-"""Modules obey the rules of the architecture on imports, lengths, annotations and docstrings."""
+"""Modules obey the architecture's rules for imports, lengths, annotations and docstrings."""
 
 from __future__ import annotations
 

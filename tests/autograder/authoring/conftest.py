@@ -18,7 +18,7 @@ collect_ignore = [str(SMALL_COURSE)]
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Returns the folder of a copy of the small course, which tests may edit."""
+    """Returns the path of a copy of the small course, which tests may edit."""
     return Path(shutil.copytree(SMALL_COURSE, tmp_path / "small"))
 
 

@@ -94,7 +94,7 @@ def cells_of(exercise: Exercise, *, solved: bool) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the folder of a copy of all released assignments."""
+    """Returns a folder with a copy of all released assignments."""
     return Path(shutil.copytree(ROOT / "assignments", tmp_path_factory.mktemp("class") / "all"))
 
 

@@ -53,7 +53,7 @@ def bring(tmp_path: Path) -> Callable[..., CollectReport]:
 
 @pytest.fixture
 def there(tmp_path: Path) -> Callable[[], dict[str, bytes]]:
-    """Returns a function that reads all files of the submissions' folder."""
+    """Returns a function that reads all files in the submissions' folder."""
     submitted = tmp_path / "course" / "submitted"
 
     def tree() -> dict[str, bytes]:

@@ -192,7 +192,7 @@ def test_moodle_with_groups(term: Class) -> None:
 
 
 def in_a_group(term: Class, *, numbers: bool) -> None:
-    """Puts the first three people into the group Blue Team of the class's roster."""
+    """Puts the first three people into the group Blue Team on the class's roster."""
     rows = [["student", "name", "number", "group"]]
     rows += [[f"s{n}", PEOPLE[n], str(100 + n) if numbers else "", "Blue Team"] for n in range(3)]
     (term.folder / "course").mkdir()

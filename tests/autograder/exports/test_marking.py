@@ -1,4 +1,4 @@
-"""Grading by hand covers points, reusable comments, second looks, and waiting work."""
+"""Manual grading covers points, reusable comments, second looks, and work that is waiting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points are shown by time of submission, in groups and in a plot of bounded size."""
+"""Points are shown by submission time, in groups and in a plot of bounded size."""
 
 from __future__ import annotations
 

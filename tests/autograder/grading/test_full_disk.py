@@ -1,4 +1,4 @@
-"""If the disk is full, each stage says so and leaves only whole files, and can be repeated.
+"""If the disk is full, each stage says so, leaves only complete files, and can be repeated.
 
 A limit on file sizes imitates a full disk, because a write beyond the limit fails in the same way.
 """

@@ -1,4 +1,4 @@
-"""A right answer that uses a wrong answer of the same student is never refused."""
+"""A right answer that uses the same student's wrong answer is never refused."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def results(graded: Callable[[Submitted], dict[str, SubmissionResult]]) -> Mapping[str, set[str]]:
-    """Returns, for each case, the questions that are not right."""
+    """Returns, for each case, the questions that were not answered correctly."""
     solution = (ROOT / "solutions" / BLOCKWISE).read_text(encoding="utf-8")
     files = {way: {"self_attention/scaling.py": SCALING + text} for way, text in WAYS.items()}
     files |= {name: {path: f"import torch\n{text}"} for name, (path, text, _) in OTHERS.items()}

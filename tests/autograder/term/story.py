@@ -261,7 +261,7 @@ class Term:
         self.manual[n, week] = (question, points)
 
     def look(self, when: str) -> None:
-        """Records an export's notes, and the changes in grading up to now."""
+        """Records an export's notes, and the grading changes so far."""
         self.notes[when] = autograder.export("csv", self.folder).notes
         self.changes[when] = autograder.class_changes(self.folder)
 

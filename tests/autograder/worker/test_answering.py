@@ -90,7 +90,7 @@ def test_a_display_without_ipython_stops_no_answer() -> None:
 
 
 class _Frozen(nn.Module):
-    """A layer whose first parameter is a frozen mask of bools."""
+    """A layer whose first parameter is a frozen Boolean mask."""
 
     def __init__(self) -> None:
         super().__init__()

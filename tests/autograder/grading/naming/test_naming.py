@@ -791,7 +791,7 @@ class _ProductOfFirstWeights(torch.nn.Module):
 
 
 def _checked_as_an_index(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
-    """Drops entries as required, but raises an error of another class for a wrong rate."""
+    """Drops entries as required, but raises an error of a different class for an invalid rate."""
     if not 0 <= p <= 1:
         raise IndexError("p")
     if not training or p == 0:
