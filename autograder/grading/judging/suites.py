@@ -71,13 +71,18 @@ class _Test:
     points: float
     fixtures: tuple[str, ...]
     parameters: Mapping[str, Any]
+    #: the function that this test calls with its own points, or the test if it shares points
+    repeats: str
 
     @classmethod
     def of(cls, item: pytest.Function) -> _Test:
         question, points = question_of(item)
         parameters = dict(item.callspec.params) if hasattr(item, "callspec") else {}
         fixtures = _fixtures_wanted(item, parameters)
-        return cls(item, item.obj, question, points, fixtures, parameters)
+        marker = item.get_closest_marker("question")
+        is_shared = marker is not None and "shared" in marker.kwargs
+        repeats = item.name if is_shared else item.originalname
+        return cls(item, item.obj, question, points, fixtures, parameters, repeats)
 
 
 class SuiteRunner:
@@ -145,6 +150,18 @@ class SuiteRunner:
     def tests(self, suite: Path, question: str) -> tuple[str, ...]:
         """Returns the names of a question's tests, in the order of the suite."""
         return tuple(self._suites[suite][question])
+
+    def different_tests(self, suite: Path, question: str) -> frozenset[str]:
+        """Returns the names of a question's tests, with one of those that differ only in numbers.
+
+        These are the cases of a parametrized test that do not share its points, such as a test of
+        dropout with several rates.
+        """
+        tests = self._suites[suite][question]
+        first: dict[str, str] = {}
+        for name, test in tests.items():
+            first.setdefault(test.repeats, name)
+        return frozenset(first.values())
 
     def run_test(
         self, suite: Path, question: str, test: str, implementation: Implementation, seed: int

@@ -75,11 +75,17 @@ class Probe:
 
     @cached_property
     def requests(self) -> Mapping[str, tuple[Request, ...]]:
-        """The requests of each test, recorded once with the solution."""
+        """The requests of each test, recorded once with the solution.
+
+        Of tests that differ only in their numbers, only the first is asked: other rates of dropout
+        cost as much, and no mistake is recognized by them.
+        """
         rehearsal = rehearse(self._runner, self._suite, self._seed, self._question)
+        asked = self._runner.different_tests(self._suite, self._question)
         return {
             test: tuple(request for request in noted if request[0] != _NOT_ASKED)
             for (_, test), noted in rehearsal.requests.items()
+            if test in asked
         }
 
     @cached_property
