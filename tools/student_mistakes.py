@@ -142,8 +142,9 @@ def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
                 own = member.change.answer()
             if own is not None:
                 row = Row.of_member(member, number)
-                variant = Variant(question.name, f"{row.name} {number}", own)
-                found[variant] = member.rank, row.precise, row.hint
+                if not row.is_vague:  # it would be given to every answer with the same results
+                    variant = Variant(question.name, f"{row.name} {number}", own)
+                    found[variant] = member.rank, row.precise, row.hint
     return found
 
 

@@ -157,9 +157,10 @@ def _of_values(
     yield _function(got, expected)
 
 
-def nan_in(value: torch.Tensor) -> str:
-    """Return how many values are nan, with the causes of nan, or "" if none is."""
-    if not _is_plain(value) or not bool((nan := value.detach().isnan()).any()):
+def nan_in(*tensors: torch.Tensor) -> str:
+    """Return how many values of all tensors are nan, with the causes of nan, or "" if none is."""
+    found = [tensor.detach().isnan().flatten() for tensor in tensors if _is_plain(tensor)]
+    if not found or not bool((nan := torch.cat(found)).any()):
         return ""
     count = "every value is" if bool(nan.all()) else f"{int(nan.sum())} of {nan.numel()} values are"
     return f"{count} nan: look for {_NAN}"

@@ -67,7 +67,7 @@ class Row:
         If only one of them says what is wrong, the other may be a different way to get the same
         values.
         """
-        told = [row for row in (one, other) if row.key != _VAGUE or row.detail]
+        told = [row for row in (one, other) if not row.is_vague]
         if len(told) == 1:
             return replace(told[0], hint=told[0].precise + NOTE, detail="")
         words = _both(one.words, other.words)
@@ -104,6 +104,11 @@ class Row:
     def is_entry(self) -> bool:
         """Returns whether the row is in the catalog."""
         return self.member < 0
+
+    @property
+    def is_vague(self) -> bool:
+        """Returns whether the row says only that something is missing, and not what."""
+        return self.key == _VAGUE and not self.detail
 
     @property
     def precise(self) -> str:

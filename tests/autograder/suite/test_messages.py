@@ -11,7 +11,7 @@ from torch import nn
 from autograder.errors import AnswerMissing, AnswerRaised
 from autograder.suite import Draw, Expect, LocalImplementation
 from autograder.suite.compare import describe, difference
-from autograder.suite.failures import explained, merge_equal_causes
+from autograder.suite.failures import WrongAnswer, check_numbers, explained, merge_equal_causes
 from autograder.suite.raised import cause_of
 from autograder.suite.relations import relation
 from autograder.suite.traits.self_checks import EqualResults
@@ -53,6 +53,12 @@ _MULTIPLES = torch.tensor([[2.0, 3.0], [2.0, 3.0], [20.0, 30.0], [20.0, 30.0]])
 def test_a_relation_says_what_is_true(got: object, expected: object, words: str) -> None:
     assert words in (found := relation(got, expected))
     assert bool(words) == bool(found)
+
+
+def test_nan_in_one_item_is_not_nan_everywhere() -> None:
+    check_numbers("answer()", (_CAUSAL, [_RIGHT]))
+    with pytest.raises(WrongAnswer, match="got       9 of 21 values are nan"):
+        check_numbers("answer()", (_CAUSAL * torch.nan, _RIGHT))
 
 
 def test_small_numbers_are_not_zeros_in_the_wrong_places() -> None:
