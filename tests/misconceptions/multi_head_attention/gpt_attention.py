@@ -123,8 +123,8 @@ class scaled_by_n_embd(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the size of a head with its square root: the scores are divided by the head size, "
-    "not by its root",
+    confuses="the size of a head with its square root: in total, the scores are divided by the "
+    "head size, not by its root",
     hint="How fast does a sum of d products of random numbers grow with d?",
 )
 class scaled_by_head_size(_Layers):
@@ -263,8 +263,8 @@ class mask_not_cut(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
-    "behind when the module is moved",
+    confuses="the CPU with every device: a tensor, such as the mask, is on the CPU even after the "
+    "module is moved",
     hint="Which tensors does `module.to(device)` move? On which device are the tensors that your "
     "code makes?",
 )
@@ -468,7 +468,7 @@ class residual_dropout_in_eval_mode(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the merged heads with the result: proj is left out",
+    confuses="the merged heads with the result: proj has no effect",
     hint="Set the weights of proj to zero. Does your output change?",
 )
 class proj_not_called(_Layers):
@@ -604,8 +604,9 @@ class output_squeezed(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="attributes with the entries of a dictionary: `config` is read like a dictionary",
-    hint="Read the error message. How do you read an attribute of an object?",
+    confuses="attributes with the entries of a dictionary: building the layer from `config` ends "
+    "with a TypeError",
+    hint="Read the error message: which line fails, and why? An attribute is read with a dot.",
 )
 class config_as_a_dictionary(_Layers):
     def __init__(self, config):

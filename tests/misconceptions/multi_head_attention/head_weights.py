@@ -149,8 +149,8 @@ def softmax_too_early(inputs, weights):
 
 @misconception(
     "per_head_attention",
-    confuses="the size of a head with its square root: the scores are divided by d_k, not by its "
-    "root",
+    confuses="the size of a head with its square root: in total, the scores are divided by d_k, "
+    "not by its root",
     hint="How fast does a sum of d_k products of random numbers grow with d_k?",
 )
 def divided_by_d_k(inputs, W_query, W_key, W_value):
@@ -248,7 +248,7 @@ def softmax_over_dimension_1(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="the heads with the keys: softmax runs over dimension 0",
+    confuses="the heads with the keys: softmax runs over the heads",
     hint="Add up the weights of one query in one head. What should the sum be?",
 )
 def softmax_over_dimension_0(inputs, W_query, W_key, W_value):
@@ -347,8 +347,8 @@ def query_and_key_swapped(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="scores with weights: softmax is left out",
-    hint="Add up what you call weights for one query. What should the sum be?",
+    confuses="scores with weights: the scores are used as weights, without softmax",
+    hint="Add up the numbers that one query's values are multiplied by. What should the sum be?",
 )
 def softmax_left_out(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)
@@ -378,7 +378,7 @@ def attention_detached(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="float32 with the dtype of the input: everything is computed in float32",
+    confuses="float32 with the dtype of the input: the result is always float32",
     hint="Pass float64 tensors and print the dtype of the result.",
 )
 def attention_in_float32(inputs, W_query, W_key, W_value):

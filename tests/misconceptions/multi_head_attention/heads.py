@@ -380,8 +380,8 @@ def heads_in_reverse(x):
 
 @misconception(
     "causal_head_attention",
-    confuses="the size of a head with its square root: the scores are divided by the head size, "
-    "not by its root",
+    confuses="the size of a head with its square root: in total, the scores are divided by the "
+    "head size, not by its root",
     hint="How fast does a sum of d products of random numbers grow: like d, or more slowly?",
 )
 def divided_by_head_size(queries, keys, values):
@@ -393,8 +393,7 @@ def divided_by_head_size(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="scores with scaled scores: the scores are not scaled",
-    hint="Compare your scores just before softmax with those in the docstring: which step is "
-    "missing?",
+    hint="Compare your scores just before softmax with those in the docstring: what is different?",
 )
 def not_scaled(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1)
@@ -484,8 +483,8 @@ def past_masked(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the mask of torch's own function with this one: the mask is True where attention is "
-    "allowed, as in torch's own function",
+    confuses="the mask of torch's own function with this one: what should be hidden is seen, and "
+    "what should be seen is hidden",
     hint="Which tokens does token 0 see? In torch's function, True means that attention is "
     "allowed.",
 )
@@ -676,7 +675,7 @@ def weights_detached(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="float32 with the dtype of the input: everything is computed in float32",
+    confuses="float32 with the dtype of the input: the result is always float32",
     hint="Pass float64 tensors and print the dtype of the result.",
 )
 def computed_in_float32(queries, keys, values):

@@ -297,8 +297,8 @@ class mask_not_cut(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the CPU with every device: a tensor that the module keeps, such as the mask, stays "
-    "behind when the module is moved",
+    confuses="the CPU with every device: a tensor, such as the mask, is on the CPU even after the "
+    "module is moved",
     hint="Which tensors does `module.to(device)` move? On which device are the tensors that your "
     "code makes?",
 )
@@ -527,7 +527,7 @@ class keep_probability(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the merged heads with the result: the last projection is left out",
+    confuses="the merged heads with the result: the last projection has no effect",
     hint="Set the weights of out_proj to zero. Does your output change?",
 )
 class out_proj_not_called(_Layers):
@@ -570,7 +570,7 @@ class bias_by_default(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="accepting an argument with using it: there is never a bias",
+    confuses="accepting an argument with using it: the three projections never have biases",
     hint="Build it with qkv_bias=True and list its parameters.",
 )
 class bias_never(_Layers):
@@ -654,8 +654,8 @@ class leftover_columns_dropped(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the size of the input with the size of the output: num_heads must divide d_in "
-    "instead of d_out",
+    confuses="the size of the input with the size of the output: num_heads must divide d_in as "
+    "well as d_out",
     hint="Which size is divided among the heads: d_in or d_out?",
 )
 class d_in_must_divide(_Layers):

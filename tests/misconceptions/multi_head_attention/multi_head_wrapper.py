@@ -43,7 +43,7 @@ class _Built(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="a Python list with a list of layers: torch doesn't find the heads in a plain list",
+    confuses="a Python list with a list of layers: torch finds no parameters in the module",
     hint="How many tensors are in `list(module.parameters())`? How many should there be for three "
     "heads?",
 )

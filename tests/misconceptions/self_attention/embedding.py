@@ -62,8 +62,8 @@ def first_place_in_sorted_order(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="removing a comma and replacing it with a space: a comma is replaced with a space "
-    "instead of being removed",
+    confuses="removing a comma and ending a word at it: a comma separates two words instead of "
+    "being removed",
     hint="What is left of `a,b` when its comma is removed and nothing replaces it?",
 )
 def comma_becomes_a_space(sentence):
@@ -82,8 +82,8 @@ def commas_are_kept(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="all commas and the commas at the ends of words: commas inside words, or on their "
-    "own, are kept",
+    confuses="all commas and the commas at the ends of words: commas inside words are left, and a "
+    "comma alone leaves an empty word",
     hint="What happens to a comma between two spaces?",
 )
 def commas_stripped_from_the_ends(sentence):
@@ -196,7 +196,7 @@ def split_at_commas(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="words and letters: the string itself is sorted",
+    confuses="words and letters: single characters are numbered, not words",
     hint="What are the items of a string, and what are the items of a list of words?",
 )
 def letters(sentence):
@@ -458,8 +458,8 @@ def commas_are_kept_in_words(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="removing a comma and replacing it with a space: a comma is replaced with a space "
-    "instead of being removed",
+    confuses="removing a comma and ending a word at it: a comma separates two words instead of "
+    "being removed",
     hint="Is `a,b` one word or two in `build_vocabulary`?",
 )
 def comma_splits_words(sentence, vocabulary):

@@ -307,7 +307,7 @@ def weights_not_transposed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="tokens as columns and tokens as rows: the result is not transposed back",
+    confuses="tokens as columns and tokens as rows: the tokens of the result are columns, not rows",
     hint="Which shape is promised: (T, d_k) or (d_k, T)?",
 )
 def result_not_turned_back(inputs, W_query, W_key, W_value):

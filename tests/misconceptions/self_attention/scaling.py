@@ -706,7 +706,8 @@ def context_scaled_by_rounded_root(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="scaling the scores and scaling the result: the result is scaled, not the scores",
+    confuses="scaling before and after the softmax: what comes after the softmax is scaled, not "
+    "the scores",
     hint="What goes into the softmax in your code?",
 )
 def result_scaled(queries, keys, values):

@@ -1070,7 +1070,8 @@ class weights_kept_by_their_version(_Linears):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the current parameters with the first ones: a list of the first parameters is kept",
+    confuses="the parameters of this moment with those of the first one: parameters that are set "
+    "later have no effect",
     hint="Set a weight with `layer.W_query = nn.Parameter(...)`. Which one does forward use?",
 )
 class weights_in_a_list_of_its_own(_Parameters):

@@ -113,7 +113,7 @@ def last_value_only(weights, values):
 @misconception(
     "context_vector",
     confuses="all tokens with the first one: only the weighted value of the first token is "
-    "returned, in the first iteration of the loop",
+    "returned",
     hint="Which tokens contribute to your result? If you loop, where is the `return`?",
 )
 def returned_in_the_first_turn(weights, values):
@@ -155,7 +155,7 @@ def result_as_long_as_the_weights(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="a row and a vector: the result keeps a dimension for the query",
+    confuses="a row and a vector: the result is a matrix of one row",
     hint="Print the shape of your result. How many dimensions should it have?",
 )
 def matrix_of_one_row(weights, values):
@@ -251,8 +251,8 @@ def weights_turned(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the order of the factors: the values are on the left of the product, which runs only "
-    "if all sizes are equal",
+    confuses="the order of the factors: the values are on the left of the product, and the weights "
+    "on the right",
     hint="Write down the shapes of both factors. Which two sizes are next to each other?",
 )
 def values_on_the_left(weights, values):
@@ -651,7 +651,7 @@ def entries_scored_with_entries(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="weights with context: the weights are returned before the values are mixed",
+    confuses="weights with context: the weights are returned instead of the context vectors",
     hint="What is the shape of your result: (T, T) or (T, d)?",
 )
 def weights_returned(inputs):

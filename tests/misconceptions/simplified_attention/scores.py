@@ -263,8 +263,7 @@ def only_the_diagonal(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="self-scores with all scores: half of the table is computed, and the rest is its "
-    "mirror image",
+    confuses="self-scores with all scores: half of the table is a mirror image of the other half",
     hint="Take two different sets. Is query 0 with key 1 the same as query 1 with key 0?",
 )
 def mirrored(queries, keys):

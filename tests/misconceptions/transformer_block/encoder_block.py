@@ -539,8 +539,8 @@ class second_step_first(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="half a block with a block: the feed-forward network is left out",
-    hint="Which submodule does your forward never call?",
+    confuses="half a block with a block: the feed-forward network has no effect",
+    hint="Change the weights of linear1. Does the result of your block change?",
 )
 class network_left_out(_Parts):
     def forward(self, x):
@@ -549,7 +549,7 @@ class network_left_out(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="half a block with a block: attention is left out",
+    confuses="half a block with a block: attention has no effect",
     hint="Change the last token. Does the result of the first token change? It should.",
 )
 class attention_left_out(_Parts):
@@ -606,7 +606,8 @@ class one_norm_with_two_names(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="norms that learn with norms that do not: the norms have no weight and no bias",
+    confuses="norms that learn with norms that do not: torch finds no weight and no bias of the "
+    "norms",
     hint="Which weights do the norms have? Look at named_parameters().",
 )
 class norms_without_weights(_Parts):

@@ -16,8 +16,8 @@ class _TwoLayers(nn.Module):
 
 @misconception(
     "FeedForward",
-    confuses="two linear layers in a row with a network: there is no activation between the two "
-    "layers",
+    confuses="two linear layers in a row with a network: no activation has an effect between the "
+    "two layers",
     hint="Two linear layers in a row can be written as one. What keeps that from happening?",
 )
 class no_activation(_TwoLayers):

@@ -292,8 +292,8 @@ class softmax_over_the_batch(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="scores with weights: softmax is left out",
-    hint="What is the sum of one row of your weights, and what should it be?",
+    confuses="scores with weights: the scores are used as weights, without softmax",
+    hint="What are the values multiplied by? Add up one row of it: what should the sum be?",
 )
 class no_softmax(_FourLayers):
     def normalize(self, scores):
@@ -408,7 +408,8 @@ class residual_inside(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="layers without bias with layers that have one: the layers have no bias",
+    confuses="layers without bias with layers that have one: W_query, W_key and W_value have no "
+    "bias",
     hint="Which four biases does the question name?",
 )
 class no_biases(_FourLayers):
@@ -501,7 +502,8 @@ class weights_of_the_layer_scaled_in_place(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="float32 with the dtype of the input: the heads are merged in float32",
+    confuses="float32 with the dtype of the input: a tensor on the way to out_proj is always "
+    "float32",
     hint="Call a float64 module with a float64 input. Which of your tensors has a different dtype?",
 )
 class result_allocated_in_float32(_FourLayers):
