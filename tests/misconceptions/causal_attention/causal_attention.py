@@ -221,8 +221,8 @@ class mask_is_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="any device with the CPU: a tensor that the module keeps, such as the mask, stays "
-    "behind when the module is moved",
+    confuses="any device with the CPU: a tensor that the code makes, such as the mask, is on the "
+    "CPU when the module is elsewhere",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you "
     "create?",
 )
@@ -248,8 +248,8 @@ class always_six_tokens(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="an error that names the problem with an error that happens to be raised later: the "
-    "number of tokens is not checked",
+    confuses="an error that names the problem with an error that happens to be raised later: too "
+    "many tokens do not raise ValueError",
     hint="Which error is raised if x is too long, and which error does the docstring promise?",
 )
 class length_not_checked(_Right):
@@ -766,8 +766,8 @@ class batch_shares_a_pattern(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a new pattern for each call with one pattern for all calls: the dropout pattern is "
-    "drawn only once",
+    confuses="a new pattern for each call with one pattern for all calls: every call gets the same "
+    "pattern of dropout",
     hint="In train mode, do two calls give the same result?",
 )
 class same_pattern_in_every_call(_Right):
@@ -882,8 +882,8 @@ class nothing_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="fixed weights with trained ones: the attention weights are detached, so that only "
-    "W_value is trained",
+    confuses="fixed weights with trained ones: no gradient flows through the attention weights, so "
+    "only W_value learns",
     hint="Which of the three projections get a gradient?",
 )
 class weights_cut_off(_Right):
@@ -893,7 +893,8 @@ class weights_cut_off(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the dtype of the module with float32: the attention weights are computed in float32",
+    confuses="the dtype of the module with float32: a tensor is float32 even if the module is "
+    "float64",
     hint="Convert the module to float64. Which of your steps still uses float32?",
 )
 class softmax_in_float32(_Right):
@@ -1015,7 +1016,7 @@ class keys_from_w_query(_Right):
     "CausalAttention",
     confuses="an argument with a constant: the dropout probability is always 0.5, whatever is "
     "given",
-    hint="Build it with a dropout of 0.1. What does `print(layer)` show?",
+    hint="Build it with a dropout of 0.1. In train mode, how many weights of 1000 are left?",
 )
 class rate_of_one_half(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):

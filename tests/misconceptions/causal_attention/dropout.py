@@ -26,7 +26,7 @@ def _plain(x, p, training):
 
 @misconception(
     "dropout",
-    confuses="training with evaluation: nothing is ever dropped",
+    confuses="training with evaluation: nothing is dropped for any p below 1",
     hint="Call it twice with ones and p = 0.5. What do you see?",
 )
 def never_drops(x, p, training=True):
@@ -327,7 +327,7 @@ def zero_refused(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a probability with any number: p is not checked",
+    confuses="a probability with any number: a p below 0 or above 1 is not refused",
     hint="Call it with p = 1.5. What should happen?",
 )
 def not_checked(x, p, training=True):
@@ -370,8 +370,8 @@ def only_lower_end_checked(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a p that is always invalid with one that is invalid only in training: p is checked "
-    "too late",
+    confuses="a p that is always invalid with one that is invalid only in training: an invalid p "
+    "is refused in training only",
     hint="Call it with p = 1.5 and training=False. What should happen?",
 )
 def checked_in_training_only(x, p, training=True):
@@ -394,8 +394,8 @@ def assertion_for_the_range(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="any probability with one half: the probability of dropping is always one half, and p "
-    "is used only in the scale",
+    confuses="any probability with one half: each entry is dropped with probability 0.5, whatever "
+    "p is",
     hint="With p = 0.1, how many of 1000 ones become zero?",
 )
 def always_one_half(x, p, training=True):

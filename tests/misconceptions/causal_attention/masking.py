@@ -202,7 +202,7 @@ def columns_sum_to_one(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="one row with all rows: the weights of the whole matrix sum to one",
+    confuses="one row with all rows: the whole tensor sums to one",
     hint="How many sums do you divide by, and how many rows does the matrix have?",
 )
 def whole_matrix_sums_to_one(weights):
@@ -548,10 +548,10 @@ def next_token_keeps_its_score(scores):
 
 @misconception(
     "mask_scores",
-    confuses="the original scores with the masked ones: the masked scores are discarded, and the "
-    "original ones are returned",
-    hint="Compare your result with the scores. `masked_fill` returns a new tensor. In which line "
-    "do you use it?",
+    confuses="the original scores with the masked ones: nothing is masked, and the scores are "
+    "returned unchanged",
+    hint="Compare the scores and your result. Where is your mask True, and which line keeps the "
+    "masked scores?",
 )
 def result_thrown_away(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -938,8 +938,8 @@ def first_dimensions_swapped(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="any number of leading dimensions with exactly one: only inputs with one leading "
-    "dimension work",
+    confuses="any number of leading dimensions with exactly one: only inputs with at most one "
+    "leading dimension work",
     hint="Try inputs of shape (2, 3, 5, 6). What happens?",
 )
 def one_batch_dimension_only(queries, keys):

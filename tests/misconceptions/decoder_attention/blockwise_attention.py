@@ -152,8 +152,8 @@ def statistics_detached(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="an unmasked block with causal attention: a causal mask hides later keys",
-    hint="Every query sees all keys of the block. Is there a mask in your code?",
+    confuses="an unmasked block with causal attention: later keys are hidden",
+    hint="Every query sees all keys of the block. Does your first query see the last key?",
 )
 def masked_like_causal(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -554,9 +554,9 @@ def local_attention(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the dtype of the inputs with float32, which kernels use for sums: the sums are "
-    "computed in float32",
-    hint="Print the dtype of every sum for float64 inputs.",
+    confuses="the dtype of the inputs with float32, which kernels use for sums: the result has "
+    "only the precision of float32",
+    hint="Print the dtype of every tensor for inputs in float64.",
 )
 def float32_accumulators(queries, keys, values, block_size):
     inputs = (tensor.float() for tensor in (queries, keys, values))
@@ -690,7 +690,8 @@ def blocks_not_divided_by_the_root(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="results that need a gradient with constants: the log-sum-exps are detached",
+    confuses="results that need a gradient with constants: no gradient flows through the shares of "
+    "the blocks",
     hint="The outputs and their shares depend on queries and keys. Where does your code cut the "
     "gradient?",
 )
@@ -743,8 +744,8 @@ def largest_of_all_subtracted(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the largest score with the smallest: the smallest score is subtracted, and exp "
-    "overflows if the scores differ a lot",
+    confuses="the largest score with the smallest: what is subtracted is below the largest score, "
+    "and large differences overflow",
     hint="What is exp(1000)? Which score must you subtract so that no exponent is above 0?",
 )
 def smallest_subtracted(queries, keys, values):
@@ -808,8 +809,8 @@ def shift_not_added_back_to_the_merged(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="minus infinity with a finite number: the output is right, but the log-sum-exp is nan "
-    "for an empty first block and infinite for a much larger second one",
+    confuses="minus infinity with a finite number: the output is right, but an empty first block "
+    "gives nan as log-sum-exp",
     hint="What is minus infinity minus minus infinity? What is exp(1000)?",
 )
 def built_on_the_first_log_sum_exp(output_a, lse_a, output_b, lse_b):
@@ -899,8 +900,8 @@ def first_block_dropped_for_all(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "blockwise_attention",
-    confuses="a short last block with a full one: the last block is padded with keys of zeros, "
-    "which get a share of the weights",
+    confuses="a short last block with a full one: the last block is filled up with scores of zero, "
+    "which get a share",
     hint="For five keys in blocks of two, how many keys contribute to your sum?",
 )
 def last_block_filled_up(queries, keys, values, block_size):

@@ -177,7 +177,7 @@ def divided_by_the_root_of_the_value_size(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="scores with weights: the weights, not the scores, are divided by the square root",
+    confuses="scores with weights: the division by the root comes after softmax, not before it",
     hint="Set all values to 1. What should the result be, and what is it?",
 )
 def weights_divided_by_the_root(queries, keys, values, mask):
@@ -259,7 +259,7 @@ def first_row_of_the_mask_for_all(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="masked scores with scaled and masked ones: the scores are not scaled",
-    hint="Which step of scaled dot-product attention is missing?",
+    hint="What are scores divided by before softmax?",
 )
 def not_scaled(queries, keys, values, mask):
     scores = queries @ keys.transpose(-2, -1)
@@ -562,8 +562,10 @@ class out_proj_never_called(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the dimension of the heads with that of the samples: the mask lacks a dimension",
-    hint="Align (B, 1, S) with (B, H, T, S) from the right. Which dimension does B line up with?",
+    confuses="the dimension of the heads with that of the samples: the samples of the mask line up "
+    "with the heads",
+    hint="Align the shape of your mask with (B, H, T, S) from the right. Which dimension does B "
+    "line up with?",
 )
 class mask_meets_the_heads(_Cross):
     def masked(self, scores, mask):
@@ -634,7 +636,7 @@ class divided_by_the_root_of_d_context(_Cross):
 @misconception(
     "CrossAttention",
     confuses="plain scores with scaled ones: the scores are not scaled",
-    hint="Which step of scaled dot-product attention is missing?",
+    hint="What are scores divided by before softmax?",
 )
 class scores_not_scaled(_Cross):
     def scale(self):
@@ -716,8 +718,8 @@ class residual_inside(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="these projections with those of later models, which have no bias: the projections "
-    "have no bias",
+    confuses="these projections with those of later models, which have no bias: W_query, W_key and "
+    "W_value have no bias",
     hint="Look at the names of the required parameters. Each layer has two.",
 )
 class projections_without_bias(_Cross):
@@ -826,8 +828,8 @@ class batch_of_one_dropped(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="any device with the CPU: the square root of the head size is a tensor of one entry "
-    "that stays behind when the module is moved",
+    confuses="any device with the CPU: forward uses a tensor that is on the CPU even after the "
+    "module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you "
     "create?",
 )
@@ -875,9 +877,10 @@ class mask_along_the_queries(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a mask (B, S) with one for scores (B, H, T, S): the mask has no dimensions for heads "
-    "and queries",
-    hint="Align (B, S) with (B, H, T, S) from the right. Which dimension does B line up with?",
+    confuses="a mask (B, S) with one for scores (B, H, T, S): the samples of the mask line "
+    "up with the queries",
+    hint="Align the shape of your mask with that of the scores from the right. Which dimension "
+    "does B line up with?",
 )
 class mask_without_new_dimensions(_Cross):
     def masked(self, scores, mask):

@@ -335,7 +335,8 @@ class _OwnNorm(nn.Module):
 
 @misconception(
     "DecoderBlock",
-    confuses="trainable norms with fixed ones: the norms have no weight and no bias",
+    confuses="trainable norms with fixed ones: the weights and biases of the norms are not among "
+    "the parameters of the module",
     hint="Which parameters should norm1 have? Look at named_parameters().",
 )
 class norms_without_weights(_Block):
@@ -345,9 +346,9 @@ class norms_without_weights(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="layer norm with RMS norm, as in Llama: the norms are RMS norms instead of layer "
-    "norms",
-    hint="Which parameters should norm1 have? Does yours subtract a mean?",
+    confuses="layer norm with RMS norm, as in Llama: the norms have a weight but no bias, as RMS "
+    "norms have",
+    hint="Which parameters should norm1 have? Does it subtract a mean?",
 )
 class rms_norms(_Block):
     def norm(self, size):
@@ -356,9 +357,9 @@ class rms_norms(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the question's eps with that of another library: the eps of the norms is not the one "
-    "that the question asks for",
-    hint="Try tokens whose entries hardly vary. Which eps does your norm use?",
+    confuses="the question's eps with that of another library: the norms do not add the eps of the "
+    "question",
+    hint="Try tokens that hardly vary. What does your norm add to the variance?",
 )
 class smaller_eps(_Block):
     def norm(self, size):

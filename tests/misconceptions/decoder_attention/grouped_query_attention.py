@@ -90,7 +90,7 @@ def shared_heads_refused(queries, keys, values):
 @misconception(
     "grouped_query_attention",
     confuses="plain scores with scaled ones: the scores are not scaled",
-    hint="Which step of scaled dot-product attention is missing?",
+    hint="What are scores divided by before softmax?",
 )
 def not_scaled(queries, keys, values):
     return _attend(queries, *_shared(queries, keys, values), scale=1.0)
@@ -130,8 +130,8 @@ def assertion_error(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="an error that says what is wrong with one that torch happens to raise later: the "
-    "numbers of heads are not checked",
+    confuses="an error that says what is wrong with one that torch happens to raise later: numbers "
+    "of heads that do not divide raise no ValueError",
     hint="Try 4 query heads and 3 key heads. What raises the error, and what does its message say?",
 )
 def no_check_of_the_groups(queries, keys, values):
@@ -216,7 +216,7 @@ def softmax_over_heads(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="attention without a mask with causal attention: a causal mask hides later keys",
+    confuses="attention without a mask with causal attention: later keys are hidden",
     hint="Does the first query see the last key here?",
 )
 def causal_too(queries, keys, values):
@@ -239,8 +239,7 @@ def float32_softmax(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="keys that need a gradient with constants: no gradient flows through the repeated "
-    "heads",
+    confuses="keys that need a gradient with constants: no gradient reaches the keys",
     hint="Do the keys get a gradient? Look at their `grad` after a backward pass.",
 )
 def copies_without_gradient(queries, keys, values):
@@ -394,7 +393,7 @@ class divided_by_the_root_of_d_model(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="plain scores with scaled ones: the scores are not scaled",
-    hint="Which step of scaled dot-product attention is missing?",
+    hint="What are scores divided by before softmax?",
 )
 class scores_not_scaled(_Grouped):
     def scale(self):
@@ -403,7 +402,8 @@ class scores_not_scaled(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="two conditions with one: the code does not check that num_heads divides d_model",
+    confuses="two conditions with one: a number of heads that does not divide d_model is accepted "
+    "by the constructor",
     hint="Build it with a d_model of 10 and 4 heads. What should happen?",
 )
 class columns_not_checked(_Grouped):
@@ -414,7 +414,8 @@ class columns_not_checked(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="two conditions with one: the code does not check that num_kv_heads divides num_heads",
+    confuses="two conditions with one: a num_kv_heads that does not divide num_heads is accepted "
+    "by the constructor",
     hint="Build it with 4 query heads and 3 key heads. What should happen?",
 )
 class groups_not_checked(_Grouped):
@@ -447,7 +448,7 @@ class out_proj_without_bias(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="accepting an argument with using it: the projections never have a bias",
+    confuses="accepting an argument with using it: W_query, W_key and W_value never have a bias",
     hint="Build it with qkv_bias=True. Where does your code use qkv_bias?",
 )
 class qkv_bias_ignored(_Grouped):
@@ -591,8 +592,8 @@ class mask_as_a_parameter(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="any device with the CPU: a tensor that the module keeps, such as the mask, stays "
-    "behind when the module is moved",
+    confuses="any device with the CPU: forward uses a tensor, such as the mask, that is on the CPU "
+    "even after the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you "
     "create?",
 )

@@ -274,7 +274,8 @@ def window_of_zero_repaired(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="an exception of a given type with an assertion: an assert raises AssertionError",
+    confuses="an exception of a given type with an assertion: a window below 1 raises "
+    "AssertionError",
     hint="Which exception does the exercise ask for?",
 )
 def window_asserted(num_queries, num_keys, window):
@@ -305,8 +306,9 @@ def future(num_queries, num_keys):
 
 @misconception(
     "cached_attention",
-    confuses="the last positions with the first ones: the mask is aligned at the top left",
-    hint="In a call with one new token after a past of five, which keys does your mask let it see?",
+    confuses="the last positions with the first ones: each new position sees only as many keys as "
+    "without a past",
+    hint="One new token after five: which keys does it see in your code?",
 )
 def mask_at_the_top_left(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -652,8 +654,9 @@ class PositionsFromOne(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the last positions with the first ones: the mask is aligned at the top left",
-    hint="In a call with one new token after a past of five, which keys does your mask let it see?",
+    confuses="the last positions with the first ones: each new position sees only as many keys as "
+    "without a past",
+    hint="One new token after five: which keys does it see in your code?",
 )
 class MaskAtTheTopLeft(Cached):
     def mask(self, num_queries, num_keys, x):
@@ -790,7 +793,8 @@ class RotatedBeforeTheSplit(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="transposing and reshaping with reshaping alone: heads are merged without a transpose",
+    confuses="transposing and reshaping with reshaping alone: heads and tokens do not change "
+    "places before the heads are merged",
     hint="The shape is right. In which order are heads and tokens before you reshape?",
 )
 class MergedWithoutTranspose(Cached):

@@ -125,7 +125,7 @@ def exponents_up_to_one(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="slower with faster: the sign of the exponent is missing",
+    confuses="slower with faster: later pairs turn faster instead of more slowly",
     hint="Do the later pairs turn faster or more slowly than the first one?",
 )
 def later_pairs_faster(positions, head_dim, base=10000.0):
@@ -135,9 +135,8 @@ def later_pairs_faster(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="the size of the vector with the number of pairs: the exponent is divided by the "
-    "number of pairs, not by head_dim",
-    hint="The exponent is -2i / head_dim. What do you divide by?",
+    confuses="the size of the vector with the number of pairs: the pairs slow down twice as fast",
+    hint="Which power of the base does pair 1 have for `head_dim=4`? It should be -1/2.",
 )
 def divided_by_the_number_of_pairs(positions, head_dim, base=10000.0):
     needs_even(head_dim)
