@@ -56,7 +56,7 @@ def duedate_text(due: DueDate) -> str:
 
 
 def moment_text(moment: datetime, due: DueDate | None) -> str:
-    """Formats a naive UTC moment in the time zone of the due date, or in UTC without a due date.
+    """Formats a naive UTC datetime in the time zone of the due date, or in UTC if there is none.
 
     The text includes the UTC offset in the hour that occurs twice when clocks are set back.
     """

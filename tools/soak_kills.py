@@ -79,7 +79,7 @@ BLOWS = (
 
 
 def kill(count: int, seed: int, first: int = 0) -> int:
-    """Makes `count` disturbances, numbered from `first`; returns how many runs failed."""
+    """Injects `count` faults, numbered from `first`; returns how many runs failed."""
     return disturb("kill", {str(blow): blow for blow in BLOWS}, count, seed, first)
 
 

@@ -58,7 +58,7 @@ def forget_uploads(class_folder: Path, keys: Iterable[Key]) -> None:
 def digest_of(folder: Path) -> str:
     """Returns a digest of the names and bytes of a folder's files, or "" if it is not a folder.
 
-    The digest ignores the submission time, and files that systems and editors create.
+    The digest ignores the submission time and any files created by operating systems or editors.
     """
     if not folder.is_dir() or folder.is_symlink():
         return ""

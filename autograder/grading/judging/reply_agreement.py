@@ -59,7 +59,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _RowAfter:
-    """The expected results of a function, which is applied to a tensor of the given shape."""
+    """The expected results of a function applied to a tensor of the given shape."""
 
     function: After
     shape: torch.Size

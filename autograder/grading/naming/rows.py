@@ -62,7 +62,7 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Returns a row that describes two mistakes, with the name of the one with the lower rank.
+        """Returns a row that describes two mistakes, named after the lower-ranked one.
 
         If only one of them says what is wrong, the other may be a different way to get the same
         values.

@@ -1,7 +1,7 @@
 """Keeps tables of known mistakes in the course, with which they are distributed, and in a cache.
 
-The key of a table is a digest of everything that its answers depend on. The course has one table
-for each question, which is committed with the suite. If there is no table for the current suite,
+The key of a table is a digest of everything that its answers depend on. For each question, the
+course has one table, which is committed with the suite. If there is no table for the current suite,
 one is made on first use and kept in both places.
 """
 

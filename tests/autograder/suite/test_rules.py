@@ -1,4 +1,4 @@
-"""A call that is not allowed is found, whatever name the code gives it."""
+"""A forbidden call is detected, whatever name the code gives it."""
 
 from __future__ import annotations
 

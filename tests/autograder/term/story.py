@@ -149,7 +149,7 @@ class Term:
 
     @staticmethod
     def _after(n: int, week: int) -> timedelta:
-        """Returns the time from the due date to a submission; negative times are before it."""
+        """Returns the time from the due date to a submission; early ones have negative times."""
         if week == 2:
             if n in (LATE, EXTENDED):
                 return timedelta(hours=2)

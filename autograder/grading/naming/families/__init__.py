@@ -33,9 +33,9 @@ _OF_ANY_STEP = {words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)}
 class Member:
     """One change to a solution; `key` is the id of its family in `words.toml`.
 
-    `detail` returns the changed step or tensor in words, or an empty string. Among members with
-    equal answers, the one with the lowest rank is reported; rank 0 is a change to a known step.
-    `in_check` says whether the change is in a check of the arguments.
+    `detail` returns a description of the changed step or tensor, or an empty string. Among members
+    with equal answers, the one with the lowest rank is reported; rank 0 is a change to a known
+    step. `in_check` says whether the change is in a check of the arguments.
     """
 
     key: str
