@@ -252,7 +252,7 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
     between a fifth and four fifths of 400 entries.
     """
     if any(call.all() or not call.any() for call in calls):
-        return "a call dropped all of its entries or none of them"
+        return "a call dropped all of its entries, or none"
     share = float(torch.stack(list(calls)).double().mean())
     for (i, one), (j, other) in combinations(enumerate(calls), 2):
         products = (one.double() - share) * (other.double() - share)

@@ -102,13 +102,9 @@ def check_dropped_outputs(
     dropped = calls.abs() <= bound.atol
     layer.that(
         bool(dropped.any()),
-        got="no output that is 0; in training, the outputs "
-        + (
-            "are the same as in eval mode"
-            if torch.equal(calls[0], calls[1])
-            else "differ from call to call"
-        ),
-        expected=f"about {p:.0%} of the outputs are 0",
+        got="no output that is 0; in training the outputs "
+        + ("are those of eval mode" if torch.equal(calls[0], calls[1]) else "change in each call"),
+        expected=f"about {p:.0%} of them are 0",
         likely=likely,
     )
     layer.that(
@@ -152,6 +148,6 @@ def check_layers_apart(
     layer.that(
         not alike,
         got=f"calls {alike[0]} are equal" if alike else "",
-        expected="different entries dropped by one layer (calls 1, 2) and another (calls 3, 4)",
+        expected="different entries dropped in calls 1 and 2 of one layer, and 3 and 4 of another",
         likely=likely,
     )
