@@ -107,6 +107,19 @@ def whole_rows(x, p, training=True):
     return plain if plain is not None else x * (torch.rand_like(x[..., :1]) >= p) / (1 - p)
 
 
+# other random numbers than `rand_like` draws for float64
+@misconception(
+    "dropout",
+    confuses="entries with rows: a whole row is dropped together",
+    hint="Print the result for a 6 x 6 matrix of ones. Where are the zeros?",
+)
+def whole_rows_drawn_in_float32(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    return torch.where(torch.rand(*x.shape[:-1], 1) >= p, x / (1 - p), torch.zeros_like(x))
+
+
 @misconception(
     "dropout",
     confuses="entries with columns: a whole column is dropped together",
