@@ -163,8 +163,8 @@ class Diagnosis:
         if not any(answer.has_another_value_than(right) for answer, right in pairs):
             return SearchResult((), () if entries else shown())
         members, parameters = search.members(), of_parameters(known, question, asked)
-        # a tensor that is not a parameter has no gradient either
-        if any(row.name == CUT for row in members):
+        # a tensor that is not a parameter has no gradient either, and lacks a call of `Parameter`
+        if any(row.name == CUT or row.is_vague for row in members):
             members = parameters or members
         if entries or name_and_hint((), members)[0]:  # all members have one name
             return SearchResult((), members)

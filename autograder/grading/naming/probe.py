@@ -75,11 +75,7 @@ class Probe:
 
     @cached_property
     def requests(self) -> Mapping[str, tuple[Request, ...]]:
-        """The requests of each test, recorded once with the solution.
-
-        Of tests that differ only in their numbers, only the first is asked: other rates of dropout
-        cost as much, and no mistake is recognized by them.
-        """
+        """The requests of each test; of tests that differ only in numbers, the first is asked."""
         rehearsal = rehearse(self._runner, self._suite, self._seed, self._question)
         asked = self._runner.different_tests(self._suite, self._question)
         return {
@@ -287,9 +283,6 @@ def silence() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-# the events of replies
 
 
 def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Iterator[Event]:
