@@ -25,6 +25,7 @@ from autograder.course import Course, find_root, load_course
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.records import Exercise
+from autograder.suite.variants import Variant, variants_read
 from tools.unseen import ask_here
 
 
@@ -86,13 +87,19 @@ def _name(
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # torch warns about mistakes
     runner = collect_suites(course.root, [exercise.hidden_suite])
-    return list(_counted(Diagnosis(runner, course, exercise, ask_here), exercise, names, seeds))
+    variants = variants_read(course.variants("misconceptions", exercise))
+    diagnosis = Diagnosis(runner, course, exercise, ask_here)
+    return list(_counted(diagnosis, exercise, variants, names, seeds))
 
 
 def _counted(
-    diagnosis: Diagnosis, exercise: Exercise, names: Sequence[str], seeds: range
+    diagnosis: Diagnosis,
+    exercise: Exercise,
+    variants: Sequence[Variant],
+    names: Sequence[str],
+    seeds: range,
 ) -> Iterator[NameCounts]:
-    for variant in diagnosis.variants:
+    for variant in variants:
         name = f"{exercise.name}.{variant.name}"
         if name in names if names else diagnosis.is_stochastic(variant):
             counter = Counter(diagnosis.named(variant, seed) or "" for seed in seeds)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from ...sandbox.replies import Batch
 from .known import KnownMistakes
 from .probe import MAKING, ProbeReplies, Replies, events_of
-from .record import Request, answered
+from .record import answered
 from .rows import Row
 from .unmatched import BY_CALLS_BEFORE, BY_CHANCE, BY_LAYER
 
@@ -71,9 +71,10 @@ class AskedAgain:
                 return False
             found += [(test, at) for at, _ in later[:1]]
         for test, at in found[:_MOST_ALONE]:
-            number = self._probe.requests[test][at][1]
-            before = (r for r in self._probe.requests[test][:at] if _prepares(r, number))
-            alone = [*before, self._probe.requests[test][at]]
+            *earlier, asked = self._probe.requests[test][: at + 1]
+            # with the requests that prepare the same layer
+            ready = [r for r in earlier if r[0] in _PREPARING and asked[1] in r[1:3]]
+            alone = [*ready, asked]
             replies = self._ask(Batch.of(alone))
             if replies is None:
                 return False
@@ -93,8 +94,3 @@ class AskedAgain:
                 yield at, number in called
             if operation not in _PREPARING:
                 called.add(number)
-
-
-def _prepares(request: Request, number: object) -> bool:
-    """Returns whether a request prepares a layer for its first call."""
-    return request[0] in _PREPARING and number in request[1:3]

@@ -53,11 +53,6 @@ class Diagnosis:
         self._known = KnownMistakes(runner, course, exercise, ask_text)
         self._diagnosed: dict[tuple[str, bytes], _Explanation] = {}
 
-    @property
-    def variants(self) -> tuple[Variant, ...]:
-        """The misconceptions that can be named."""
-        return self._known.variants
-
     def prepare(self, result: QuestionResult) -> None:
         """Makes the table for diagnosing a result if there is none yet; this may take a while."""
         if result.verdict in _DIAGNOSED:
