@@ -61,6 +61,12 @@ class _Storyteller:
         self.surprise += math.log(count)
         return self._random.randrange(count)
 
+    def unless_one_in(self, count: int) -> bool:
+        """Return False in one of `count` cases; which of the others occurs does not show."""
+        happens = self._random.randrange(count) > 0
+        self.surprise -= math.log((count - 1) / count if happens else 1 / count)
+        return happens
+
     def pick(self, options: Sequence[str]) -> str:
         return options[self.below(len(options))]
 
@@ -83,7 +89,7 @@ def story(seed: int) -> tuple[str, float]:
         f"{hero} was {tell.pick(_MOODS)}, and {they} took the {thing} along.",
         f"Then {they} met {friend} the {other}.",
     ]
-    if tell.below(3):
+    if tell.unless_one_in(3):
         sentences.append(f'"Is this your {thing}?" asked {hero}.')
         if tell.below(2):
             sentences.append(f'"Yes," said {friend}, "I lost it {tell.pick(_PLACES)}."')

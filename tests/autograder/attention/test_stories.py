@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jupytext
@@ -97,6 +99,36 @@ def test_no_model_can_be_surprised_less_than_the_grammar() -> None:
     total = sum(story(4 * 1_000_003 + number)[1] for number in range(100))
     assert least * len(tokens(text)) == pytest.approx(total)
     assert 0 < least < KNOWN_CURVE[-1]
+
+
+def test_the_surprise_belongs_to_the_text_not_to_the_choices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Equal texts have probabilities that sum to one, so no choice is counted that nobody sees."""
+    for name in ("_CONSONANTS", "_ANIMALS", "_LOOKS", "_THINGS", "_TIMES", "_SAW", "_MOODS"):
+        monkeypatch.setattr(module, name, getattr(module, name)[:1])
+    for name in ("_VOWELS", "_PLACES", "_DID"):
+        monkeypatch.setattr(module, name, getattr(module, name)[:2])
+    to_do: list[list[int]] = [[]]
+    surprises: dict[str, float] = {}
+    while to_do:
+        chosen = to_do.pop()
+        left = iter([*chosen])
+
+        def choose(count: int, chosen: list[int] = chosen, left: Iterator[int] = left) -> int:
+            if (choice := next(left, None)) is None:
+                to_do.extend([*chosen, other] for other in range(1, count))
+                chosen.append(choice := 0)
+            return choice
+
+        numbers = SimpleNamespace(
+            Random=lambda seed, choose=choose: SimpleNamespace(randrange=choose)
+        )
+        monkeypatch.setattr(module, "random", numbers)
+        text, surprise = story(0)
+        surprises.setdefault(text, surprise)
+    assert len(surprises) > 1000
+    assert sum(math.exp(-surprise) for surprise in surprises.values()) == pytest.approx(1)
 
 
 def test_a_students_block_gives_the_same_numbers(

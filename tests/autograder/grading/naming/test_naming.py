@@ -880,7 +880,7 @@ def _ahead_and_repaired(num_queries: int, num_keys: int, window: int) -> torch.T
 @pytest.mark.parametrize(
     ("place", "question", "answer", "words"),
     [
-        ("causal_attention/dropout", "dropout", _dropped_unscaled, "p is not checked"),
+        ("causal_attention/dropout", "dropout", _dropped_unscaled, "a p below 0 or above 1"),
         (
             "decoder_attention/rotary_embedding",
             "rotary_angles",
