@@ -139,7 +139,7 @@ def _changed_code(
 
 
 def _heads(one: Attempts) -> tuple[str, ...]:
-    """Returns a heading for each grading: the attempt, and its number of gradings so far."""
+    """Returns a heading for each grading: the attempt, and how often it was graded."""
     seen: Counter[int] = Counter()
     heads = []
     for line in one.lines:

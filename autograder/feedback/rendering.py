@@ -21,7 +21,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
-    """Yields the page of `render` in parts, so that a large page is never entirely in memory.
+    """Yields the page that `render` returns in parts, so a large page is never held in memory.
 
     `script` is the name of a script next to the templates; the policy then allows it as well.
     """

@@ -51,7 +51,7 @@ class Run:
 
 
 def traced(step: RecordedCall, namespace: Mapping[str, Any], locate: Locate) -> str:
-    """Repeats a recorded call, and returns its lines with the shapes in them, as text."""
+    """Repeats a recorded call, and returns its source lines, annotated with the shapes, as text."""
     recorder = _Recorder(namespace)
     ended = ""
     with quiet(LimitedOutput()):

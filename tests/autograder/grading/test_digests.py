@@ -1,4 +1,4 @@
-"""Only the questions, and a version number that people raise, affect inputs and regrading."""
+"""Only the questions and a manually incremented version number affect inputs and regrading."""
 
 from __future__ import annotations
 
