@@ -1,4 +1,4 @@
-"""Makes the probe for a wrong answer: one frame with all requests in the question's tests.
+"""Makes the probe for a wrong answer: one frame with the requests in the question's tests.
 
 The inputs depend only on the suite, so known mistakes' answers to the same requests are computed
 once. No test needs to run, because only replies are compared.
@@ -75,7 +75,7 @@ class Probe:
 
     @cached_property
     def requests(self) -> Mapping[str, tuple[Request, ...]]:
-        """The requests of each test; of tests that differ only in numbers, the first is asked."""
+        """The requests of each test, without tests that repeat one with other numbers."""
         rehearsal = rehearse(self._runner, self._suite, self._seed, self._question)
         asked = self._runner.different_tests(self._suite, self._question)
         return {
