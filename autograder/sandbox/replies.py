@@ -170,22 +170,26 @@ class RawReplies:
         """
         self._buffer += part
         asked: list[RawReply] = []
-        at = 0
-        while not self.complete and len(self._buffer) - at >= wire.HEAD.size:
-            frame, header_size, data_size = wire.HEAD.unpack_from(self._buffer, at)
+        head, found = wire.HEAD, self.found
+        received, at, left = len(self._buffer), 0, self._count - len(found)
+        while left and received - at >= head.size:
+            frame, header_size, data_size = head.unpack_from(self._buffer, at)
             if frame != self._frame or header_size > wire.MAX_HEADER_BYTES:
                 raise wire.BadFrame("a frame that was not requested")
             if data_size > self._left:
                 raise wire.BadFrame(f"{data_size} bytes; {self._left} are left")
             if header_size > self._headers_left:
                 raise wire.BadFrame("the headers of its replies are too large")
-            middle = at + wire.HEAD.size + header_size
+            middle = at + head.size + header_size
             end = middle + data_size
-            if len(self._buffer) < end:
+            if received < end:
                 break
-            header = bytes(self._buffer[at + wire.HEAD.size : middle])
-            to = asked if self._substitutes and header.startswith(_ASKS) else self.found
-            to.append((header, bytes(self._buffer[middle:end])))
+            reply = bytes(self._buffer[at + head.size : middle]), bytes(self._buffer[middle:end])
+            if self._substitutes and reply[0].startswith(_ASKS):
+                asked.append(reply)
+            else:
+                found.append(reply)
+                left -= 1
             self._left -= data_size
             self._headers_left -= header_size
             at = end

@@ -43,7 +43,7 @@ def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
     """Returns a copy with the same strides, even if elements share memory or have gaps."""
     if tensor.is_meta or (tensor.is_contiguous() and not tensor.storage_offset()):
         return tensor.clone()
-    return as_view(memory_of(tensor).clone(), tensor.shape, tensor.stride())
+    return as_view(memory_of(tensor), tensor.shape, tensor.stride())
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
@@ -141,7 +141,7 @@ def gradients(
     leaves = _mapped(copies, lambda leaf: leaf)  # before the call, which may change a list
     wanted = [tensor for tensor in memo.values() if tensor.requires_grad]
     given = _computed(copies) if RESULTS in ways else copies
-    handed = _mapped(given, lambda leaf: leaf)
+    handed = _mapped(given, lambda leaf: leaf) if ways else ()
     with _held_still(function, still):
         named = _trainable(function)
         sources = wanted + list(named.values())
@@ -239,7 +239,7 @@ def _pulled(
             accumulate_grad=False,
         )
     # `F.embedding(..., sparse=True)` returns the same gradient in a sparse layout.
-    return [None if grad is None else grad.to_dense() for grad in found]
+    return [g if g is None or g.layout is torch.strided else g.to_dense() for g in found]
 
 
 def _summed(leaf: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:

@@ -165,8 +165,11 @@ def _apart(value: Any, memories: set[int]) -> Any:
 
 
 def _memory_of(tensor: torch.Tensor) -> int:
-    """Returns the address of a tensor's numbers; -1 for other layouts, such as sparse ones."""
-    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else -1
+    """Returns the address of a tensor's memory; -1 for other layouts, such as sparse ones."""
+    if tensor.layout is not torch.strided:
+        return -1
+    # `untyped_storage()` would make an object for the memory, which takes longer than the rest
+    return tensor.data_ptr() - int(tensor.storage_offset()) * tensor.element_size()
 
 
 def _state(value: Any) -> Any:

@@ -56,13 +56,12 @@ def as_view(memory: torch.Tensor, shape: Sequence[int], strides: Sequence[int]) 
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor's memory can be sent directly, which is true of most tensors."""
+    """Returns whether a tensor can be sent as it is once it is contiguous, as most tensors can."""
     return (
         type(tensor) in _PLAIN
         and tensor.dtype in NAMES
         and tensor.layout is torch.strided
         and tensor.is_cpu
-        and tensor.is_contiguous()
         and not (tensor.is_conj() or tensor.is_neg())
     )
 
@@ -150,10 +149,10 @@ class _Encoder:
     def node(self, value: Any, depth: int = 0) -> str:
         if depth > MAX_DEPTH:
             raise BadFrame(f"nested more than {MAX_DEPTH} deep")
-        if isinstance(value, torch.Tensor):
-            return self._tensor(value)
         if value is None:
             return "null"
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
         if isinstance(value, tuple | list):
             kind = "U" if isinstance(value, tuple) else "L"
             return _node(kind, [self.node(item, depth + 1) for item in value])
@@ -178,8 +177,11 @@ class _Encoder:
     def _tensor(self, value: torch.Tensor) -> str:
         if id(value) in self._index:
             return f'{{"S": {self._index[id(value)]}}}'
-        if is_plain(value) and not (self._layouts and value.storage_offset()):
-            return self._added(value, value, value.shape, None)
+        if is_plain(value):
+            is_contiguous = value.is_contiguous()
+            if not self._layouts or (is_contiguous and not value.storage_offset()):
+                plain = value if is_contiguous else value.detach().contiguous()
+                return self._added(value, plain, value.shape, None)
         with torch._C.DisableTorchFunctionSubclass():
             if value.layout != torch.strided:
                 raise BadFrame(
