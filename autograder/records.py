@@ -70,8 +70,17 @@ class Limits:
     reply_bytes: int = 64 << 20
 
 
+class _Sent:
+    """A record that a job sends to the grader; a dataclass's own way takes three times as long."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return type(self), tuple(getattr(self, name) for name in self.__slots__)
+
+
 @dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(_Sent):
     """The outcome of one hidden test; `message` is the text that the student reads."""
 
     name: str
@@ -82,7 +91,7 @@ class TestResult:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionResult:
+class QuestionResult(_Sent):
     """The score, verdict and tests of one question.
 
     Wrong answers with equal replies to the same calls have the same `behaviour`.
@@ -99,7 +108,7 @@ class QuestionResult:
 
 
 @dataclass(frozen=True, slots=True)
-class ExerciseResult:
+class ExerciseResult(_Sent):
     """One exercise of a submission: the file that was graded, and the results of its questions."""
 
     exercise: str
@@ -112,7 +121,7 @@ class ExerciseResult:
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionResult:
+class SubmissionResult(_Sent):
     """One line of `results.jsonl`; `judging` is the version of the judging code that made it."""
 
     student: str

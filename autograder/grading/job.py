@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..errors import SandboxError, SubmissionError
 from ..records import Assignment, SubmissionResult
@@ -176,6 +176,8 @@ class Job:
     prepared: frozenset[str]
     #: the number of the fork server that starts its workers
     fork_server: int = 0
+    #: the assignment that the job knows, so that it need not be sent again
+    known: Assignment | None = None
     task: JobTask | None = None
 
     @classmethod
@@ -199,8 +201,10 @@ class Job:
         self.task = task
         task.tries += 1
         self.patience.begin(task.assignment)
+        new = None if task.assignment is self.known else task.assignment
+        self.known = task.assignment
         with contextlib.suppress(OSError):  # the job ended while it was idle
-            self.pipe.send((task.submission, task.assignment, task.ends.left_out))
+            self.pipe.send((task.submission, new, task.ends.left_out))
 
     def stop(self) -> None:
         self.pipe.close()
@@ -222,11 +226,13 @@ def _work(
     for other in not_mine:
         other.close()
     gc.freeze()  # torch and the suites are never freed; each collection would take 0.1 s
+    assignment: Any = None
     while True:
         try:
-            submission, assignment, watch.left_out = pipe.recv()
+            submission, new, watch.left_out = pipe.recv()
         except (EOFError, OSError, KeyboardInterrupt):
             return
+        assignment = new or assignment  # sent only if it is another one
         try:
             answer: SubmissionResult | str = grader.grade(submission, assignment, watch)
         except KeyboardInterrupt:
