@@ -1,4 +1,4 @@
-"""Blockwise attention: exact attention that never stores more than one block of scores.
+"""Blockwise attention: exact attention that computes the scores of one block at a time.
 
 Each block of keys gives an output and one number per query, the log-sum-exp of its scores. These
 two are enough to combine the results of blocks into the result over all keys.

@@ -38,7 +38,7 @@ def per_head_attention(
 
     Returns:
         (T, H * d_v), in the dtype of the inputs: first the d_v numbers of head 0, then those of
-        head 1. The scores are divided by the square root of d_k.
+        head 1, and so on. The scores are divided by the square root of d_k.
 
     Allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
     `nn.MultiheadAttention` and others).

@@ -32,7 +32,8 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
         x: (B, H, T, d); it may be non-contiguous.
 
     Returns:
-        (B, T, H * d), in the dtype of `x`: first the d numbers of head 0, then those of head 1.
+        (B, T, H * d), in the dtype of `x`: first the d numbers of head 0, then those of
+        head 1, and so on.
     """
     raise NotImplementedError
 

@@ -43,7 +43,7 @@ def per_head_attention(
 
     Returns:
         (T, H * d_v), in the dtype of the inputs: first the d_v numbers of head 0, then those of
-        head 1. The scores are divided by the square root of d_k.
+        head 1, and so on. The scores are divided by the square root of d_k.
     """
     ### BEGIN SOLUTION
     # from document 002, lines 669 to 850

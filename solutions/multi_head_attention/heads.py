@@ -36,7 +36,8 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
         x: (B, H, T, d); it may be non-contiguous.
 
     Returns:
-        (B, T, H * d), in the dtype of `x`: first the d numbers of head 0, then those of head 1.
+        (B, T, H * d), in the dtype of `x`: first the d numbers of head 0, then those of
+        head 1, and so on.
     """
     ### BEGIN SOLUTION
     # from document 000, line 719; document 001, line 96; document 004, lines 590 to 611

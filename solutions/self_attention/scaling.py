@@ -29,8 +29,8 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
         keys: (..., S, d), with the same leading dimensions.
 
     Returns:
-        (..., T, S), in the dtype of the queries: row t holds the weights of query t; they are
-        positive and sum to one. There is no mask.
+        (..., T, S), in the dtype of the queries: row t holds the weights of query t: none
+        is negative, and they sum to one. There is no mask.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), equation 1.
     """
