@@ -58,7 +58,8 @@ Replies = Sequence[RawReply]
 _NOT_ASKED = "operators"
 #: the most bytes of memory for a mistake in this process; a changed size may need gigabytes
 _MOST_MEMORY = 512 << 20
-_INTERRUPTED = b'{"U": ["raised", "KeyboardInterrupt"'
+_RAISED = b'{"U": ["raised", '
+_INTERRUPTED = _RAISED + b'"KeyboardInterrupt"'
 MAKING = ("restore", "build", "load_weights")
 #: the most bytes in the tensors of a reply; a tensor counts once for each reference to it, because
 #: each reference is read
@@ -261,12 +262,11 @@ class _Replayed(RequestImplementation):
 
 
 def _error(reply: RawReply) -> str:
-    try:
-        value_of(wire.decode(reply[0], bytearray(reply[1])))
-    except AnswerRaised as error:
-        return str(error)
-    except (AnswerFault, wire.BadFrame):
-        return ""
+    if reply[0].startswith(_RAISED):
+        try:
+            value_of(wire.decode(reply[0], bytearray(reply[1])))
+        except (AnswerFault, wire.BadFrame) as error:
+            return str(error) if isinstance(error, AnswerRaised) else ""
     return ""
 
 
