@@ -41,6 +41,10 @@ IN_GRADING = frozenset(
 #: packages in `IN_GRADING` that a grader may lack, because neither this package nor torch requires
 #: them, with advice on how to do without
 OPTIONAL_IN_GRADING = {"einops": "`torch.einsum`, `reshape` and `permute` can do what it does"}
+_ANOTHER_QUESTION = (
+    "`{}` is another question: if it is in this notebook or module, run its cell, or move it "
+    "above. If not, write what you need here, because each exercise is graded on its own"
+)
 _ATTRIBUTES_LOOKED_AT = 2000
 _LONGEST = 400
 
@@ -106,6 +110,8 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
         return f"`{name}` is not imported: add `{_IMPORTS[name]}` above{but}"
     if name in _IN_PYTHON:
         return _IN_PYTHON[name]
+    if name in context.signatures:
+        return _ANOTHER_QUESTION.format(name)
     known = [*_local_names(error), *context.names]
     if near := closest(name, [other for other in known if other != name]):
         return f"`{name}` is not defined; did you mean `{near}`?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,10 @@ from IPython.display import display
 from .display import notice
 
 _TODO = "write your guess instead of None, then run the cell again"
+_NO_NUMBER = (
+    "your guess is a text, but the answer is a number: write only the number, without quotes, "
+    "then run the cell again"
+)
 
 
 def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
@@ -29,7 +34,9 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
         found = _plain(run())
     except Exception as error:  # the guess may be that the code fails
         found = f"error: {type(error).__name__}: {error}".splitlines()[0]
-    if _alike(_plain(guess), found, within):
+    if _is_no_number(guess) and _is_number(found):
+        _say("○", _NO_NUMBER)
+    elif _alike(_plain(guess), found, within):
         _say("✓", f"as you said: {found}")
     else:
         result = str(found).rstrip(".")
@@ -52,8 +59,8 @@ def _alike(guess: Any, found: Any, within: float) -> bool:
     if isinstance(guess, list) and isinstance(found, list):
         pairs = zip(guess, found, strict=False)
         return len(guess) == len(found) and all(_alike(a, b, within) for a, b in pairs)
-    if isinstance(guess, str) and isinstance(found, int | float):
-        return _alike(_number(guess), found, within)
+    if isinstance(guess, str) and not isinstance(found, str):
+        return _alike(_parsed(guess), found, within)
     if isinstance(guess, str) and isinstance(found, str):
         guessed, is_error = guess.strip().casefold(), found.startswith("error")
         return "error" in guessed if is_error else guessed == found.strip().casefold()
@@ -62,10 +69,22 @@ def _alike(guess: Any, found: Any, within: float) -> bool:
     return bool(guess == found)
 
 
-def _number(text: str) -> float | None:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_no_number(guess: Any) -> bool:
+    """Returns whether a guess is a text without a number that does not guess an error either."""
+    if not isinstance(guess, str) or "error" in guess.casefold() or "nan" in guess.casefold():
+        return False
+    return not _is_number(_parsed(guess))
+
+
+def _parsed(text: str) -> Any:
+    """Returns the number, shape or list that a text contains, or None."""
     try:
-        return float(text)
-    except ValueError:
+        return _plain(ast.literal_eval(text.strip()))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import dis
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
+
+import torch
 
 from ..errors import SubmissionError
 from ..submission import is_unanswered
@@ -104,6 +107,36 @@ def _holds(value: Any, question: str) -> bool:
         return question in vars(value)
     inner = [part for part in value.__code__.co_consts if isinstance(part, CodeType)]
     return any(part.co_name == question for part in inner)
+
+
+_OUTSIDE = (
+    "`{name}` is not an argument of `{function}`, so your code reads the tensor `{name}` that is "
+    "defined outside it. Which one is meant?"
+)
+
+
+def read_from_outside(question: str, namespace: Mapping[str, Any]) -> str:
+    """Returns a note about a tensor that an answer reads by name although no argument has it.
+
+    The lesson's tensors are names in the notebook, so a wrong name raises no error there.
+    """
+    answer = namespace.get(question)
+    parts = vars(answer).values() if isinstance(answer, type) else [answer]
+    for function in (part for part in parts if isinstance(part, FunctionType)):
+        code = function.__code__
+        for name in _globals_of(code):
+            if isinstance(namespace.get(name), torch.Tensor):
+                own = [one for one in code.co_varnames[: code.co_argcount] if one != "self"]
+                return _OUTSIDE.format(name=name, function=f"{code.co_name}({', '.join(own)})")
+    return ""
+
+
+def _globals_of(code: CodeType) -> Iterator[str]:
+    steps = dis.get_instructions(code)
+    yield from (str(step.argval) for step in steps if step.opname == "LOAD_GLOBAL")
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _globals_of(part)
 
 
 _ANOTHER_FILE = (

@@ -28,7 +28,7 @@ from .last_call import NO_CALL, RecordedCall, again
 from .misnamed import may_be_missing, other_name, start_with, wrong_import
 from .missing_names import explain_missing_names
 from .runner import run_checks, step_to_trace
-from .stale import EDITED, given, run_of, stale, unsaved
+from .stale import EDITED, given, run_of, stale, stub_again, unsaved
 from .stars import star_line
 from .tracing import traced
 
@@ -195,11 +195,11 @@ def _annotated(
         note = other_name(result.question, namespace, known, given(known, folder))
         note = note or _missing(result.question, namespace)
         return replace(result, note=note)
-    if result.standing is Standing.NOT_IMPLEMENTED:
-        cells = _defining(result.question, namespace)
-        return replace(result, note=unfinished(result.question, cells[-1]) if cells else "")
     ran = run_of(result.question, namespace)
     note = stale(result.question, namespace, folder, _manifest(folder).points)
+    if result.standing is Standing.NOT_IMPLEMENTED:
+        note = note or _unfinished(result.question, namespace)
+        return replace(result, note=note, ran=f"{ran} ({EDITED})" if ran and not note else "")
     passes = result.standing is Standing.PASSED
     found = replace(
         result,
@@ -222,6 +222,13 @@ def _first_to_fix(question: str, namespace: Mapping[str, Any], folder: Path) -> 
         return ""
     others = run_checks(suite, *_ready(namespace, folder), called - {question})
     return start_with(question, source, others)
+
+
+def _unfinished(question: str, namespace: Mapping[str, Any]) -> str:
+    """Returns why a question with code is "not implemented", or "" for an untouched stub."""
+    cells = _defining(question, namespace)
+    note = unfinished(question, cells[-1]) if cells else ""
+    return note or stub_again(question, namespace)
 
 
 def _missing(question: str, namespace: Mapping[str, Any]) -> str:

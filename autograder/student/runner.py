@@ -36,6 +36,7 @@ from .explaining import AnswerContext, cause_of, explained, is_stub
 from .grading_sandbox import as_in_grading
 from .known_mistakes import Answers, comparable_chance, sentence_of
 from .last_call import RecordedCall, Recorder
+from .misnamed import read_from_outside
 from .quiet_output import LimitedOutput, quiet
 from .time_limit import SECONDS, CheckTimeout, limited
 
@@ -304,6 +305,8 @@ class _Run:
         mistake = self._mistake(question, found) if standing is Standing.FIX else ""
         is_slow = standing is Standing.PASSED and found.seconds > SECONDS / 2
         note = _SLOW.format(found.seconds, SECONDS) if is_slow else ""
+        if standing is Standing.FIX:
+            note = read_from_outside(question, self._around.namespace)
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:

@@ -15,6 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ..errors import SubmissionError
+from ..submission import is_unanswered
 from ..submission.near_names import closest
 from ..submission.notebook import cells_of, notebook_of, source_of
 
@@ -22,6 +23,7 @@ FAILED = "the last run of this cell failed, so its earlier definition was checke
 CHANGED = "your cell has changed since it ran: run it again, then check"
 #: the kernel does not know the text of a cell that was only edited
 EDITED = "edited since? Run it again first"
+STUB_AGAIN = "the stub ran after your answer in In[{}]: run the cell with your answer again"
 #: about when the kernel started; a notebook that was saved earlier holds numbers of earlier runs
 _STARTED = time.time()
 UNSAVED = "not saved yet: save the notebook before you submit it, or check it in a terminal"
@@ -60,6 +62,19 @@ def unsaved(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
     if ran is None or not saved or any(_alike(source, cells[ran]) for source in saved):
         return ""
     return UNSAVED
+
+
+def stub_again(question: str, namespace: Mapping[str, Any]) -> str:
+    """Returns a note if the stub of a question ran after a cell that answers it, otherwise ""."""
+    cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
+    ran = _ran_at(namespace.get(question), cells)
+    defining = _definition_of(question)
+    answers = [
+        number
+        for number, cell in enumerate(cells[:ran])
+        if defining.search(cell) and not is_unanswered(cell, [question])
+    ]
+    return STUB_AGAIN.format(answers[-1]) if ran is not None and answers else ""
 
 
 def given(questions: Collection[str], folder: Path) -> frozenset[str]:

@@ -49,13 +49,29 @@ def test_an_error_can_be_guessed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("✓ as you said: error: RuntimeError")
 
 
-def test_a_number_may_be_typed_as_a_text(capsys: pytest.CaptureFixture[str]) -> None:
-    predict("4", lambda: torch.tensor(4.0))
-    predict("four", lambda: torch.tensor(4.0))
-    assert capsys.readouterr().out.splitlines() == [
-        "✓ as you said: 4.0",
-        "! you said four, but it is 4.0. Why?",
-    ]
+@pytest.mark.parametrize(
+    ("guess", "result"),
+    [("4", torch.tensor(4.0)), ("(2, 3)", torch.zeros(2, 3).shape), (" [1, 2]", [1, 2])],
+)
+def test_a_right_guess_may_be_typed_as_a_text(
+    guess: str, result: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    predict(guess, lambda: result)
+    assert capsys.readouterr().out.startswith("✓ as you said")
+
+
+@pytest.mark.parametrize("guess", ["four", "twice as long, so 4", "[4", ""])
+def test_a_text_without_a_number_is_no_guess_yet(
+    guess: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    predict(guess, lambda: torch.tensor(4.0))
+    assert capsys.readouterr().out.startswith("○ your guess is a text, but the answer is a number")
+
+
+@pytest.mark.parametrize("guess", ["5", "an error", "nan"])
+def test_a_wrong_guess_in_quotes_is_wrong(guess: str, capsys: pytest.CaptureFixture[str]) -> None:
+    predict(guess, lambda: torch.tensor(4.0))
+    assert capsys.readouterr().out == f"! you said {guess}, but it is 4.0. Why?\n"
 
 
 def test_a_wrong_guess_about_an_error_ends_with_one_period(
