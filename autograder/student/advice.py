@@ -8,10 +8,14 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any
+
+import torch
+from torch import nn
 
 from ..submission.near_names import closest
 from ..suite import raised
@@ -70,7 +74,7 @@ def advice(error: BaseException, context: AdviceContext | None = None) -> str:
     context = context or AdviceContext()
     text = exception_text(error)
     specials = (_about_method, _about_name, _about_import, _about_signature, _about_call)
-    for special in (*specials, _about_attribute):
+    for special in (*specials, _about_attribute, _about_linear):
         if remedy := special(error, context):
             return remedy
     return raised.advice_for(text, source=context.source)
@@ -112,7 +116,11 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
         return _IN_PYTHON[name]
     if name in context.signatures:
         return _ANOTHER_QUESTION.format(name)
-    known = [*_local_names(error), *context.names]
+    local = _local_values(error)
+    with contextlib.suppress(Exception):  # a student's `__getattr__` may fail
+        if hasattr(local.get("self"), name):
+            return f"`{name}` belongs to the layer: write `self.{name}`"
+    known = [*local, *context.names]
     if near := closest(name, [other for other in known if other != name]):
         return f"`{name}` is not defined; did you mean `{near}`?"
     return (
@@ -121,12 +129,36 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
     )
 
 
-def _local_names(error: BaseException) -> list[str]:
-    traceback, names = error.__traceback__, []
-    while traceback is not None:
-        names = list(traceback.tb_frame.f_locals)
-        traceback = traceback.tb_next
-    return names
+def _about_linear(error: BaseException, context: AdviceContext) -> str:
+    """Returns advice about an `nn.Linear` whose input has a different size than it takes."""
+    frames = _frames(error)
+    owners = [frame.f_locals.get("self") for frame in frames]
+    if not owners or not isinstance(error, RuntimeError) or not isinstance(owners[-1], nn.Linear):
+        return ""
+    layer, given = owners[-1], frames[-1].f_locals.get("input")
+    if not isinstance(given, torch.Tensor) or not given.dim():
+        return ""
+    if given.shape[-1] == layer.in_features:
+        return ""
+    modules = [owner for owner in owners[:-1] if isinstance(owner, nn.Module)]
+    known = (name for owner in modules for name, one in owner.named_modules() if one is layer)
+    name = next(filter(None, known), "")
+    return (
+        f"{f'`self.{name}`' if name else 'this layer'} is nn.Linear({layer.in_features}, "
+        f"{layer.out_features}), which takes {layer.in_features} entries per token, but its input "
+        f"has {given.shape[-1]}: compare the sizes in `__init__`, and their order, with the "
+        "docstring's"
+    )
+
+
+def _frames(error: BaseException) -> list[FrameType]:
+    return [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+
+
+def _local_values(error: BaseException) -> dict[str, Any]:
+    """Returns the local names and values where an error was raised."""
+    frames = _frames(error)
+    return dict(frames[-1].f_locals) if frames else {}
 
 
 def _about_import(error: BaseException, context: AdviceContext) -> str:
@@ -187,11 +219,8 @@ def _about_call(error: BaseException, context: AdviceContext) -> str:
 
 def _globals(error: BaseException) -> Mapping[str, Any]:
     """Returns the global names where an error was raised."""
-    traceback, names = error.__traceback__, dict[str, Any]()
-    while traceback is not None:
-        names = traceback.tb_frame.f_globals
-        traceback = traceback.tb_next
-    return names
+    frames = _frames(error)
+    return frames[-1].f_globals if frames else {}
 
 
 def _about_attribute(error: BaseException, context: AdviceContext) -> str:
