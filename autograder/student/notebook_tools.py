@@ -6,6 +6,7 @@ import ast
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -13,12 +14,12 @@ from typing import Any
 
 from ..course.manifest import MANIFEST, Manifest, read_afterwards, read_manifest, read_ways
 from ..course.points import points_of
-from ..errors import AutograderError, UserError
+from ..errors import AutograderError, SubmissionError, UserError
 from ..escaping import for_html
 from ..submission.near_names import closest
 from ..suite import LocalImplementation
 from ..suite.names import definitions_reached
-from .answers import unfinished
+from .answers import answer_of, unfinished
 from .assignment_folder import assignment_folder
 from .check_results import CheckedQuestion, Standing, with_graded
 from .display import NotebookOutput, as_html, as_text, folded, notice, preformatted, unfolding
@@ -209,9 +210,20 @@ def _annotated(
     )
     missing = may_be_missing(result.question, _source(namespace))
     found = with_graded(found, _manifest(folder).graded.get(result.question, ""), missing)
-    not_saved = unsaved(result.question, namespace, folder) if passes and not note else ""
+    not_saved = _not_submitted(result.question, namespace, folder) if passes and not note else ""
     first = _first_to_fix(result.question, namespace, folder) if result.standing in _STUCK else ""
     return replace(found, note="\n".join(filter(None, (found.note, not_saved, first))))
+
+
+def _not_submitted(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
+    """Returns why a right answer would not count if it were submitted now, or ""."""
+    suite = find_suite(question, folder)
+    exercise = suite.stem.removeprefix("test_")
+    with suppress(SubmissionError):
+        answer = answer_of(folder, exercise, tuple(points_of(suite)))
+        if answer is not None and answer.path.suffix == ".py" and answer.note:
+            return answer.note
+    return unsaved(question, exercise, namespace, folder)
 
 
 def _first_to_fix(question: str, namespace: Mapping[str, Any], folder: Path) -> str:

@@ -26,6 +26,7 @@ EDITED = "edited since? Run it again first"
 STUB_AGAIN = "the stub ran after your answer in In[{}]: run the cell with your answer again"
 #: about when the kernel started; a notebook that was saved earlier holds numbers of earlier runs
 _STARTED = time.time()
+MISNAMED = "saved as {0}, which does not count: its name must be {1} when you submit it"
 UNSAVED = "not saved yet: save the notebook before you submit it, or check it in a terminal"
 
 
@@ -54,14 +55,18 @@ def stale(
     return CHANGED if changed else ""
 
 
-def unsaved(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Returns a note if no saved notebook has the cell that defined a question, otherwise ""."""
+def unsaved(question: str, exercise: str, namespace: Mapping[str, Any], folder: Path) -> str:
+    """Returns a note if no saved notebook of the exercise has the cell of a question, else ""."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
-    saved = [source for source, _ in _saved_cells(folder)]
-    if ran is None or not saved or any(_alike(source, cells[ran]) for source in saved):
+    saved = list(_saved_cells(folder))
+    if ran is None or not saved:
         return ""
-    return UNSAVED
+    names = [path.name for source, _, path in saved if _alike(source, cells[ran])]
+    if not names:
+        return UNSAVED
+    wanted = f"{exercise}.ipynb"
+    return "" if wanted in names else MISNAMED.format(names[0], wanted)
 
 
 def stub_again(question: str, namespace: Mapping[str, Any]) -> str:
@@ -81,7 +86,7 @@ def given(questions: Collection[str], folder: Path) -> frozenset[str]:
     """Returns the names that saved notebooks define in cells that answer no question."""
     names = [
         _defined_in(source)
-        for source, cell in _saved_cells(folder)
+        for source, cell, _ in _saved_cells(folder)
         if cell["metadata"].get("nbgrader", {}).get("grade_id") not in questions
     ]
     return frozenset(name for found in names for name in found)
@@ -146,20 +151,20 @@ def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
 
     After a restart, the cells get the same numbers again, while the file still has the old source.
     """
-    for source, cell in _saved_cells(folder, since=_STARTED):
+    for source, cell, _ in _saved_cells(folder, since=_STARTED):
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == question:
             yield cell.get("execution_count"), source
 
 
-def _saved_cells(folder: Path, since: float = 0) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields the source of each code cell in a folder's saved notebooks, and the cell."""
+def _saved_cells(folder: Path, since: float = 0) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
+    """Yields the source of each code cell in a folder's notebooks, the cell, and the file."""
     for path in folder.glob("*.ipynb"):
         try:
             if path.stat().st_mtime < since:
                 continue
             for cell in cells_of(notebook_of(path.read_bytes())[0]):
                 if cell["cell_type"] == "code" and isinstance(cell["metadata"], dict):
-                    yield source_of(cell), cell
+                    yield source_of(cell), cell, path
         except (OSError, SubmissionError, KeyError, AttributeError):
             continue
 

@@ -77,7 +77,10 @@ def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
     """Returns the output of `check(QUESTION)` after running the mistake's cells."""
     shell.reset(new_session=True)
     shell.user_ns["torch"] = __import__("torch")
-    notebook = folder / "scores.ipynb"
+    notebook, module = folder / mistake.get("saved_as", "scores.ipynb"), folder / "scores.py"
+    stub = module.read_bytes()
+    if "module" in mistake:
+        module.write_text(mistake["module"])
     if "saved" in mistake:
         metadata = {"nbgrader": {"grade_id": mistake["question"]}}
         cell = {"cell_type": "code", "source": mistake["saved"], "metadata": metadata}
@@ -93,6 +96,7 @@ def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
         return str(error)
     finally:
         notebook.unlink(missing_ok=True)
+        module.write_bytes(stub)
 
 
 @pytest.mark.parametrize("mistake", mistakes(), ids=lambda item: item["name"])
