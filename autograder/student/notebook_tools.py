@@ -116,6 +116,7 @@ def retry(question: object) -> Any:
 
     Returns what your answer returns, and raises what it raises; a `breakpoint()` stops there.
     """
+    __tracebackhide__ = True  # IPython leaves this function out of an error that it raises again
     name, namespace = _name_of(question), sys._getframe(1).f_globals
     try:
         step, _ = _failing(name, namespace)
