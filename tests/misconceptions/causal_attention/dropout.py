@@ -99,6 +99,17 @@ def p_keeps(x, p, training=True):
 
 @misconception(
     "dropout",
+    confuses="the probability of dropping with the probability of keeping, and scaling with "
+    "keeping: p is used as the probability of keeping, and the kept entries are not scaled",
+    hint="With p = 0.1, how many of 1000 ones become zero, and what is the mean of the result?",
+)
+def p_keeps_and_nothing_is_scaled(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) < p)
+
+
+@misconception(
+    "dropout",
     confuses="entries with rows: a whole row is dropped together",
     hint="Print the result for a 6 x 6 matrix of ones. Where are the zeros?",
 )
@@ -270,9 +281,9 @@ def scaled_outside_training(x, p, training=True):
     hint="According to the docstring, in which of the two modes are entries scaled?",
 )
 def scaled_in_training_and_outside(x, p, training=True):
+    plain = _plain(x, p, training)
     if not training:
         return x * (1 - p)
-    plain = _plain(x, p, training)
     return x * (torch.rand_like(x) >= p) / (1 - p) if plain is None else plain
 
 

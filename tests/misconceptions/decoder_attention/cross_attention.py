@@ -889,6 +889,19 @@ class mask_without_new_dimensions(_Cross):
 
 @misconception(
     "CrossAttention",
+    confuses="the heads of one sample with the samples: the mask is repeated in the wrong order, "
+    "so samples get the masks of other samples",
+    hint="If heads and samples share a dimension, does row 1 belong to sample 1, or to head 1 of "
+    "sample 0?",
+)
+class mask_repeated_in_another_order(_Cross):
+    def masked(self, scores, mask):
+        repeated = mask.repeat(self.num_heads, 1).unflatten(0, scores.shape[:2])
+        return scores.masked_fill(repeated[:, :, None], -torch.inf)
+
+
+@misconception(
+    "CrossAttention",
     confuses="no mask with a mask that forbids everything: without a mask, all keys are forbidden",
     hint="Call it without key_padding_mask. Which tokens of the context are padding in that case?",
 )

@@ -175,6 +175,16 @@ def all_read_the_first_head(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
+    confuses="the values of all groups with those of the first: all query heads use value head 0",
+    hint="Change the last head of the values. Does the result change?",
+)
+def values_of_the_first_head(queries, keys, values):
+    keys, _ = _shared(queries, keys, values)
+    return _attend(queries, keys, values[:, :1])
+
+
+@misconception(
+    "grouped_query_attention",
     confuses="sharing keys with sharing queries: the queries in a group are averaged",
     hint="Give two query heads in one group different queries. Are their results different?",
 )

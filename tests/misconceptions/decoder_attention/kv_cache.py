@@ -244,6 +244,19 @@ def window_at_the_top_left(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
+    confuses="the position of a query with the number of its row: the window's limit in the past "
+    "is counted from the number of the row",
+    hint="With two queries and five keys, which position does the first query have? Which keys are "
+    "too far back for it?",
+)
+def past_limit_from_the_row(num_queries, num_keys, window):
+    needs_a_window(window)
+    behind_row = torch.arange(num_queries)[:, None] - torch.arange(num_keys)
+    return (distances(num_queries, num_keys) < 0) | (behind_row >= window)
+
+
+@misconception(
+    "sliding_window_mask",
     confuses="both limits of the window with the limit in the past: the future is allowed",
     hint="Does your code check both conditions: not later than the query, and not too far back?",
 )
@@ -358,6 +371,18 @@ def present_values_first(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
     context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
     return context, (values, keys)
+
+
+@misconception(
+    "cached_attention",
+    confuses="the order of the sequence with the order of arrival: the past is placed after the "
+    "new positions in the present, but not in the attention",
+    hint="The next call receives your present as its past. Which position comes first in it?",
+)
+def past_last_in_the_present(queries, keys, values, past=None):
+    new, (keys, values) = (keys, values), after(past, keys, values)
+    context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+    return context, (keys, values) if past is None else after(new, *past)
 
 
 @misconception(

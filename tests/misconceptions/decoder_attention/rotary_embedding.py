@@ -287,6 +287,18 @@ def neighbours_in_halves_out(x, angles):
 
 @misconception(
     "apply_rotary",
+    confuses="halves with neighbors: coordinates from the two halves are paired, but the results "
+    "are interleaved",
+    hint="Rotate by an angle of 0. Does every coordinate keep its position?",
+)
+def halves_in_neighbours_out(x, angles):
+    first, second = halves(x)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack([first * cos - second * sin, second * cos + first * sin], -1).flatten(-2)
+
+
+@misconception(
+    "apply_rotary",
     confuses="a difference with a sum: the two terms are added in both halves, without a minus "
     "sign",
     hint="A rotation does not change the length of a pair. Rotate (1, 1) by 45 degrees. What is "
