@@ -153,18 +153,17 @@ def _stages() -> Mapping[str, Off]:
         "all families": lambda: _without(lambda row: not row.is_entry),
         **{f"families: {what}": _in_ranks(chosen) for what, chosen in ranks.items()},
         "answers by chance": lambda: mock.patch.object(
-            Search, "_may_be_a_sample", lambda self, row, test: False
+            Search, "may_be_a_sample", lambda self, row, test: False
         ),
         "what a table leaves open": lambda: mock.patch(
             "autograder.grading.naming.search.MOST_CALLS", 0
         ),
-        "two at once": lambda: mock.patch.object(Search, "pair", lambda self, *given: []),
+        "two at once": lambda: mock.patch.object(diagnosis, "pair", lambda *given: []),
         **{
             f"two at once: {what}": _pairs_off(name)
             for what, name in (
                 ("pairs of the table", "_of_table"),
                 ("likely members", "_equal"),
-                ("an entry, executed", "_of_entry"),
                 ("two entries", "_apart"),
             )
         },
@@ -194,13 +193,13 @@ def _without(is_off: Callable[[Row], bool]) -> AbstractContextManager[Any]:
         pairs = [
             own
             for own in zip(found.pairs.ids, found.pairs.sums, strict=True)
-            if own[0][0] in numbers
+            if own[0][1] in numbers
         ]
-        ids = [(numbers[row], second) for (row, second), _ in pairs]
+        ids = [(at, numbers[row], second) for (at, row, second), _ in pairs]
         sums = np.array([total for _, total in pairs], np.float32)
         return replace(
             found,
-            pairs=Pairs(found.pairs.at, np.array(ids, np.int16).reshape(-1, 2), sums),
+            pairs=Pairs(np.array(ids, np.int16).reshape(-1, 3), sums),
             rows=tuple(found.rows[at] for at in kept),
             cells=found.cells[np.array(kept, int)],
             samples={(numbers[r], t): s for (r, t), s in found.samples.items() if r in numbers},

@@ -40,7 +40,7 @@ from autograder.course import Course, find_root, load_course
 from autograder.course.manifest import MISTAKES
 from autograder.grading.naming import families
 from autograder.grading.naming.families import members
-from autograder.grading.naming.known import digest_of_families, likeliest, without_words
+from autograder.grading.naming.known import digest_of_families, likeliest
 from autograder.grading.naming.probe import silence
 from autograder.grading.naming.rows import Row, hint_of
 from autograder.records import Assignment, Exercise
@@ -49,7 +49,7 @@ from autograder.student import last_call as recording
 from autograder.student.known_mistakes import MOST_SENTENCES, RAISED, Answers, sealed
 from autograder.student.runner import answers_in, answers_in_turn
 from autograder.suite import LocalImplementation
-from autograder.suite.variants import Variant, variants_in
+from autograder.suite.variants import Variant, variants_in, without_words
 
 #: the rank of an entry of the catalog, which precedes the ranks of all changes
 _ENTRY = -1

@@ -21,7 +21,7 @@ import torch
 from autograder.course import Course, find_root, load_course
 from autograder.grading.exercises import ask_text
 from autograder.grading.judging.suites import collect_suites
-from autograder.grading.naming.diagnosis import Diagnosis
+from autograder.grading.naming.known import KnownMistakes
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Assignment, Exercise
 from autograder.sandbox import ForkServer
@@ -37,14 +37,14 @@ def main(arguments: Sequence[str]) -> int:
     old = 0
     with SuiteEngine(course, seed=1).start_sandbox(None, course.assignments, 1) as fork_server:
         for assignment, exercise in _chosen(course, options.names):
-            for question, diagnosis in _without(course, assignment, exercise, fork_server):
+            for question, known in _without(course, assignment, exercise, fork_server):
                 old += 1
                 place = f"{assignment.name}/{exercise.name}/{question}"
                 if options.check:
                     print(f"{place}: the table is missing, or of an earlier suite: make tables")
                     continue
                 began = time.process_time()
-                diagnosis.renew_table(question)
+                known.renew_table(question)
                 print(f"{place}: {time.process_time() - began:.1f} s of CPU time", flush=True)
     return 1 if old and options.check else 0
 
@@ -58,14 +58,14 @@ def _chosen(course: Course, names: Sequence[str]) -> Iterator[tuple[Assignment, 
 
 def _without(
     course: Course, assignment: Assignment, exercise: Exercise, fork_server: ForkServer
-) -> Iterator[tuple[str, Diagnosis]]:
-    """Yields the questions of an exercise that have no current table, each with its diagnosis."""
+) -> Iterator[tuple[str, KnownMistakes]]:
+    """Yields the questions of an exercise without a current table, with their known mistakes."""
     runner = collect_suites(course.root, [exercise.hidden_suite])
     ask = partial(ask_text, fork_server, assignment, exercise)
-    diagnosis = Diagnosis(runner, course, exercise, ask)
+    known = KnownMistakes(runner, course, exercise, ask)
     for question in (question.name for question in exercise.questions):
-        if not diagnosis.has_table(question):
-            yield question, diagnosis
+        if not known.has_table(question):
+            yield question, known
 
 
 if __name__ == "__main__":

@@ -8,8 +8,11 @@ the variant's name.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -18,6 +21,9 @@ from ..worker.compiler import not_compiling
 from .local import load_module
 
 T = TypeVar("T", bound=Callable[..., Any])
+_DOCUMENTED = ast.ClassDef | ast.FunctionDef
+#: matches the words of an entry, on which no answer depends; they are added when a table is read
+_ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +202,40 @@ def _imports_ours(node: ast.stmt) -> bool:
     """Return whether a statement imports a module of this project other than `parts`."""
     module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
     return module.startswith("autograder") and module != "autograder.parts"
+
+
+# digests of code, which stay the same if only words change
+
+
+def digest_of_code(paths: Iterable[Path], others: Iterable[str] = ()) -> str:
+    """Returns a digest of modules' definitions without docstrings and comments, and of others."""
+    parts = [part for path in paths for part in _definitions(path.read_text(encoding="utf-8"))]
+    return hashlib.sha256("\n".join((*others, *sorted(parts))).encode()).hexdigest()
+
+
+def _definitions(text: str) -> Iterator[str]:
+    """Yields the code of each function, class and table in a module."""
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
+            continue
+        docstrings = {line for part in ast.walk(node) for line in _docstring_lines(part)}
+        yield "\n".join(
+            line
+            for number, line in enumerate(lines[node.lineno - 1 : node.end_lineno], node.lineno)
+            if number not in docstrings and line.strip() and not line.lstrip().startswith("#")
+        )
+
+
+def _docstring_lines(node: ast.AST) -> range:
+    """Returns the line numbers of a definition's docstring, or an empty range."""
+    first = node.body[0] if isinstance(node, _DOCUMENTED) and node.body else None
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return range(first.lineno, (first.end_lineno or first.lineno) + 1)
+    return range(0)
+
+
+@cache
+def without_words(catalogue: str) -> str:
+    """Returns a catalog's text without the words of its entries, which may change freely."""
+    return _ENTRY_WORDS.sub("", catalogue)

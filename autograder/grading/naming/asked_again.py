@@ -90,7 +90,7 @@ class AskedAgain:
         calls = self._asked.answered(test).calls
         triples = zip(self._probe.requests[test], calls, rights, strict=True)
         for at, ((operation, number, *_), came, right) in enumerate(triples):
-            if operation == _FORWARD and not came.equals(right):
+            if operation == _FORWARD and came.is_asked and not came.equals(right):
                 yield at, number in called
             if operation not in _PREPARING:
                 called.add(number)

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
+from itertools import islice
 
 from ...sandbox.replies import Batch
 from .families import Member, members_of
@@ -25,7 +26,7 @@ AskText = Callable[[str, Batch], Replies | None]
 #: the most changes to an entry that are tried for one member of a family
 _ALIKE = 3
 #: how many of the most frequent changes to a mistake are tried
-_SECOND = 32
+_SECOND = 64
 
 _KINDS = ast.FunctionDef | ast.ClassDef
 #: the definitions of one answer: first the entry's, then the definitions that it uses
@@ -49,19 +50,14 @@ class ChangedEntries:
         self._question, self._texts, self._probe = question, texts, probe
         self._of_solution, self._ask_text = members, ask_text
 
-    def changed(self, one: Row, other: Row) -> list[Definitions]:
-        """Returns versions of an entry that also contain a second mistake.
-
-        One of the two rows is the entry; the other is a member of a family, and each version
-        contains a change with the effect of this member.
-        """
-        found: list[Definitions] = []
-        entry, row = (one, other) if one.is_entry else (other, one)
-        for number, member in self._changes(entry):
-            is_alike = (member.key, member.rank) == (row.key, row.rank)
-            if is_alike and len(found) < _ALIKE and member.detail() == row.detail:
-                found += self._with(entry, number, member)
-        return found
+    def changed(self, entry: Row, row: Row) -> list[Definitions]:
+        """Returns versions of an entry with a second mistake: changes with a row's description."""
+        alike = (
+            self._with(entry, number, member)
+            for number, member in self._changes(entry)
+            if (member.key, member.rank) == (row.key, row.rank) and member.detail() == row.detail
+        )
+        return [found for changed in islice(filter(None, alike), _ALIKE) for found in changed]
 
     @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
     def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:

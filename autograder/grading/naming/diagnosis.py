@@ -22,6 +22,7 @@ from .asked_again import AskedAgain
 from .changed_entries import AskText
 from .families.step_tables import CUT
 from .known import KnownMistakes
+from .pairs import pair
 from .probe import ProbeReplies, Replies
 from .record import RecordedAnswers, behaviour_of
 from .rows import Row, name_and_hint
@@ -64,14 +65,6 @@ class Diagnosis:
         This is assumed if a known mistake in its question draws random numbers.
         """
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
-
-    def renew_table(self, question: str) -> None:
-        """Writes a question's table for the current suite to the course."""
-        self._known.renew_table(question)
-
-    def has_table(self, question: str) -> bool:
-        """Returns whether the course has a question's table for the current suite."""
-        return self._known.has_table(question)
 
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
         """Returns the result with the answer's behavior, and with its mistake's name if one fits.
@@ -165,8 +158,8 @@ class Diagnosis:
             return SearchResult((), members)
         causes = of_causes(known, question, asked)
         ask, changed = partial(known.of_pair, question), known.changed_entries(question)
-        pair = () if members else search.pair(ask, changed)  # one mistake explains everything
-        members = causes or pair or parameters
+        both = () if members else pair(search, ask, changed)  # one mistake explains everything
+        members = causes or both or parameters
         if members:
             return SearchResult((), members)
         most = search.most()

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,7 +20,7 @@ from ...course import Course
 from ...records import Exercise
 from ...suite.local import LocalImplementation
 from ...suite.traits import declarations
-from ...suite.variants import Variant, module_texts, variants_read
+from ...suite.variants import Variant, digest_of_code, module_texts, variants_read, without_words
 from ...worker import wire
 from ..judging.suites import SuiteRunner
 from .changed_entries import AskText, ChangedEntries
@@ -35,13 +35,10 @@ from .where import CallDeclaration
 
 #: the version of the tables' contents. Raise it if rows, figures or the choice of members change in
 #: a way that the solution's answers do not show
-VERSION = 13
+VERSION = 14
 _FAMILIES = Path(__file__).with_name("families")
 #: the files on which members and their details depend
 _TABLES = ("steps", "details")
-_DOCUMENTED = ast.ClassDef | ast.FunctionDef
-#: matches the words of an entry, on which no answer depends; they are added when a table is read
-_ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n', re.MULTILINE)
 #: the number of digits of a digest in a table's key
 _DIGITS = 32
 
@@ -131,7 +128,7 @@ class KnownMistakes:
         """Returns a table's name, its key, and a function that checks if it fits this machine."""
         right = [c for test in self.tests(question) for c in self.right(question, test).calls]
         name = f"{self._exercise.name}-{question}"
-        return name, self._key(question), lambda table: table.is_right_like(right)
+        return name, self._key(question), lambda table: table.fits(right, self._checks)
 
     def _key(self, question: str) -> str:
         """Returns a digest of everything that a table depends on, except the numbers in inputs.
@@ -147,6 +144,15 @@ class KnownMistakes:
         catalogue = self._path.read_text(encoding="utf-8") if self._path.is_file() else ""
         digest.update(without_words(catalogue).encode())
         return digest.hexdigest()[:_DIGITS]
+
+    @cached_property
+    def _checks(self) -> str:
+        """Returns a digest of the checks that the suite imports, whose messages tables contain."""
+        nodes = ast.walk(ast.parse(self._exercise.hidden_suite.read_text(encoding="utf-8")))
+        modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+        found = (find_spec(name) for name in modules if ".suites." in name)
+        folders = {Path(spec.origin).parent for spec in found if spec and spec.origin}
+        return digest_of_code(path for folder in folders for path in folder.glob("*.py"))
 
     def tests(self, question: str) -> Sequence[str]:
         """Returns the names of a question's tests."""
@@ -227,7 +233,7 @@ class KnownMistakes:
             maker.add_member(Row.of_member(member, number), ask)
         table = maker.table()
         pairs = known_pairs(table, self.columns(question), self.changed_entries(question))
-        return replace(table, pairs=pairs)
+        return replace(table, pairs=pairs, checks=self._checks)
 
     def _add_entry(self, maker: TableMaker, probe: Probe, variant: Variant) -> None:
         replies = self.entry_replies(variant, range(2))
@@ -317,12 +323,6 @@ def _place(member: Member, turn: int) -> float:
     return 1 + _WAIT * turn if is_small(member.rank) else _LATER + turn
 
 
-@cache
-def without_words(catalogue: str) -> str:
-    """Returns a catalog's text without the words of its entries, which may change freely."""
-    return _ENTRY_WORDS.sub("", catalogue)
-
-
 def digest_of_families() -> str:
     """Returns a digest of the families' code, on which the numbers of members depend.
 
@@ -330,29 +330,5 @@ def digest_of_families() -> str:
     function or table is defined. It also does not change with words, which are looked up when a
     table is read.
     """
-    paths = _FAMILIES.glob("*.py")
-    parts = [part for path in paths for part in _definitions(path.read_text(encoding="utf-8"))]
     tables = ((_FAMILIES / f"{name}.toml").read_text(encoding="utf-8") for name in _TABLES)
-    return hashlib.sha256("\n".join((*tables, *sorted(parts))).encode()).hexdigest()
-
-
-def _definitions(text: str) -> Iterator[str]:
-    """Yields the code of each function, class and table in a module."""
-    lines = text.splitlines()
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
-            continue
-        docstrings = {line for part in ast.walk(node) for line in _docstring_lines(part)}
-        yield "\n".join(
-            line
-            for number, line in enumerate(lines[node.lineno - 1 : node.end_lineno], node.lineno)
-            if number not in docstrings and line.strip() and not line.lstrip().startswith("#")
-        )
-
-
-def _docstring_lines(node: ast.AST) -> range:
-    """Returns the line numbers of a definition's docstring, or an empty range."""
-    first = node.body[0] if isinstance(node, _DOCUMENTED) and node.body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        return range(first.lineno, (first.end_lineno or first.lineno) + 1)
-    return range(0)
+    return digest_of_code(_FAMILIES.glob("*.py"), tables)

@@ -1,17 +1,18 @@
 """Finds two mistakes that together explain an answer: members of families, or catalog entries.
 
+Two entries are found if each explains the results that the other one leaves right. They need not
+be executed together. For other pairs, a table contains the results of known mistakes with frequent
+changes in one call; pairs with the answer's result are executed.
+
 If one of two mistakes has no effect on a call, the pair usually answers this call like the other
-mistake. A pair is therefore likely if the answer equals that of each mistake wherever the other
-mistake is right: in some calls, or in some numbers in a result. Two members are combined and
-executed; the likeliest entry is executed with changes from families. If nothing indicates which
-mistakes were made, the search looks for pairs of known mistakes and frequent changes that give the
-same result in one call; a table contains the results of these pairs.
+mistake. Any two changes to the solution, or a change and the likeliest entry, are therefore likely
+if the answer equals that of each mistake wherever the other mistake is right: in some calls, or in
+some numbers in a result. The likeliest are executed, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, combinations, compress, islice
 from operator import itemgetter
 
@@ -19,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .changed_entries import ChangedEntries, Definitions
+from .column import Column
 from .families import is_small, may_be_in_a_pair
 from .families.words import frequency_place, most_frequent
 from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
+from .search import Search
 from .table import SCREEN, UNKNOWN, Pairs, Table, total_of
 
 #: the number of pairs to try
@@ -36,7 +39,9 @@ MOST_CALLS = 400
 _TRIED_CALLS, _EXECUTED = 30, 2
 #: the most members of families for which a table has pairs, and how many of a test's first requests
 #: may be used to tell pairs apart
-_MOST_BASES, _MOST_REQUESTS = 16, 8
+_MOST_BASES, _MOST_REQUESTS = 24, 5
+#: the number of requests for which a table has pairs
+_MOST_PLACES = 3
 
 _CALLS = ("call", "forward")
 #: the beginning of the form of a call that returns a list
@@ -49,97 +54,85 @@ AskPair = Callable[[int, int, str, int | None], AnswerRecord | None]
 _Pair = tuple[Row, Row, Definitions]
 
 
-@dataclass(slots=True)
-class Budget:
-    """The number of calls that may still be made."""
-
-    left: int
-
-    def spend(self, calls: int) -> bool:
-        """Spends calls; returns whether enough were left."""
-        self.left -= calls
-        return self.left >= 0
+def pair(search: Search, ask: AskPair, entries: ChangedEntries) -> list[Row]:
+    """Returns a row for two mistakes that together explain everything, or an empty list."""
+    return [] if search.is_nan else PairSearch(search, entries).first(ask) or search.unraised()
 
 
 class PairSearch:
-    """Searches the rows of a table for pairs that explain one answer.
+    """Searches the rows of a table for pairs that explain one answer."""
 
-    `came` contains the answer's calls and `right` the solution's, in the order of the table's
-    columns; `wrong_first` contains all tests, those with a wrong call first.
-    """
-
-    def __init__(
-        self,
-        table: Table,
-        wrong_first: Sequence[str],
-        tests: Mapping[str, slice],
-        came: Sequence[Call],
-        right: Sequence[Call],
-        entries: ChangedEntries,
-    ) -> None:
-        self._table = table
-        self._tests = tests
-        self._came = came
-        self._right = right
+    def __init__(self, search: Search, entries: ChangedEntries) -> None:
+        self._table, self._tests = search.table, search.tests
+        self._came, self._right = search.came, search.right
+        self._is_sample = search.may_be_a_sample
         self._changed_entries = entries
-        self._shortest = sorted(wrong_first, key=self._cost)
-        self._chosen = np.array([_may_be_one_of_two(row) for row in table.rows], bool)
-        self._chosen[[row for row, _ in table.samples]] = False
+        shortest = sorted(self._tests, key=lambda t: self._tests[t].stop - self._tests[t].start)
+        self._shortest = sorted(shortest, key=lambda test: test in search.right_tests)
 
     def first(self, ask: AskPair) -> list[Row]:
         """Returns a row for the first pair that explains the answer, or an empty list."""
-        columns = self._columns()
-        if not columns or self._returns_lists():
-            return []
-        likely, with_entries, entries = self._likely(columns)
+        calls = zip(self._came, self._right, strict=True)
+        if any(_LIST in own.form and _LIST not in right.form for own, right in calls):
+            return []  # the step that joins parts may be missing, and can't have another mistake
+        likely, with_entries = self._likely(self._columns())
         return (
-            self._executed(self._of_table())
-            or self._equal(likely, ask, Budget(MOST_CALLS + len(self._came)))
+            self._apart()
+            or self._executed(self._of_table())
+            or self._equal(likely, ask)
             or self._executed(self._of_entry(with_entries))
-            or self._apart(entries)
         )
 
-    def _returns_lists(self) -> bool:
-        """Returns whether the answer returns a list where the solution does not.
+    def _apart(self) -> list[Row]:
+        """Returns a row for two entries that explain different numbers in the results.
 
-        The step that joins parts may then be missing, so a mistake in this step can't be one of the
-        two.
+        Such entries need not be executed together. Wherever one entry is right, the answer must
+        equal the other one, and each must explain a wrong number, because an entry that is right
+        everywhere would fit any answer. Where both are wrong, the answer must be wrong, too. The
+        pair must explain more numbers than any other.
         """
-        calls = zip(self._came, self._right, strict=True)
-        return any(_LIST in own.form and _LIST not in right.form for own, right in calls)
-
-    def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
-        """Returns a row for two entries that change different numbers in the results.
-
-        Each number in the answer must equal one entry's number, in a place where the other entry is
-        right. Such entries need not be executed together. Each must explain a wrong number, because
-        an entry that is right everywhere would fit any answer.
-        """
-        every = [at for at in range(len(self._came)) if self._is_informative(at)] if pairs else []
-        places = [at for at in every if len(self._came[at].figures) == self._count(at)]
+        table, every = self._table, range(len(self._came))
+        places = [at for at in every if self._came[at].operation not in OF_GRADIENTS]
+        counts = [self._count(at) for at in places]
         right, alike = self._figures(places, self._right), self._figures(places, self._came)
-        for one, other in pairs:
-            own, its = alike[one] & right[other], alike[other] & right[one]
-            if (own | its).all() and (own & ~right[one]).any() and (its & ~right[other]).any():
-                return [Row.of_both(self._table.rows[one], self._table.rows[other])]
-        return []
+        chance, partly = np.zeros_like(right), ~right
+        for test, columns in self._tests.items():
+            here = np.repeat([columns.start <= at < columns.stop for at in places], counts)
+            partly[:, here] = partly[:, here].any(1, keepdims=True)
+            for row in (row for row, of_test in table.samples if of_test == test):
+                right[row, here], chance[row, here] = False, True
+                alike[row, here] = self._is_sample(row, test)
+        rights, alikes, chances, partlys = map(_bits, (right, alike, chance, partly))
+        of_answer = (Column([self._came[at]]) for at in places)
+        equal = map(Column.figures_equal_to, of_answer, (self._right[at] for at in places), counts)
+        (is_right,) = _bits(np.hstack([*equal]))
+        rows = [at for at, row in enumerate(table.rows) if row.is_entry]
+        found = [(0, 0, 0), (0, 0, 0)]
+        for one, other in combinations(self._different({*rows} - table.right_rows, every), 2):
+            first, second = (~(rights[row] | chances[row]) for row in (one, other))
+            own, its = rights[other] & alikes[one] & first, rights[one] & alikes[other] & second
+            missed = rights[one] & ~alikes[other] | rights[other] & ~alikes[one]
+            missed &= ~(chances[one] & partlys[other] | chances[other] & partlys[one])
+            missed |= chances[one] & chances[other] & ~(alikes[one] | alikes[other])
+            if own and its and not missed | first & second & is_right:
+                found.append(((own | its).bit_count(), one, other))
+        (less, *_), (most, one, other) = sorted(found)[-2:]
+        return [Row.of_both(table.rows[one], table.rows[other])] if most > less else []
 
     def _of_entry(self, pairs: Sequence[tuple[int, int]]) -> Iterator[_Pair]:
         """Yields pairs of the likeliest entry and each change that may be the second mistake."""
-        rows = self._table.rows
-        entries = (row for pair in pairs for row in pair if rows[row].is_entry)
-        likeliest = next((row for row in entries if row not in self._table.right_rows), None)
-        for pair in pairs:
-            one, other = (rows[row] for row in pair)
-            if likeliest in pair:
+        for change, entry in pairs:
+            if entry == pairs[0][1]:
+                one, other = self._table.rows[entry], self._table.rows[change]
                 found = self._changed_entries.changed(one, other)
                 yield from ((one, other, definitions) for definitions in found)
 
     def _of_table(self) -> Iterator[_Pair]:
         """Yields the pairs in the table that may give the answer's result in one call."""
         known = self._table.pairs
-        if self._came and self._came[known.at].is_wrong(self._right[known.at]):
-            for row, number in known.like(self._came[known.at]):
+        for at in dict.fromkeys(known.ids[:, 0].tolist()):
+            is_wrong = self._came[at].is_wrong(self._right[at])
+            for row, number in known.like(at, self._came[at]) if is_wrong else ():
                 base = self._table.rows[row]
                 other, definitions = self._changed_entries.second(base)[number]
                 yield from ((base, other, own) for own in definitions())
@@ -153,32 +146,29 @@ class PairSearch:
         test, count = self._first_wrong()
         tried = [*islice(pairs, max(1, _TRIED_CALLS // count))]
         asked = self._changed_entries.answered([own for *_, own in tried], [test], count)
-        fits = [self._is_came(of_test, [test]) for of_test in asked]
+        fits = [of_test.equals(self._record(test, count)) for (of_test,) in asked]
         for one, other, definitions in [*compress(tried, fits)][:_EXECUTED]:
-            of_all = self._changed_entries.answered([definitions], self._shortest)
-            if of_all and self._is_came(of_all[0], self._shortest):
-                return [Row.of_both(one, other)]
+            for records in self._changed_entries.answered([definitions], self._shortest):
+                if all(map(AnswerRecord.equals, records, map(self._record, self._shortest))):
+                    return [Row.of_both(one, other)]
         return []
 
-    def _is_came(self, records: Sequence[AnswerRecord], tests: Sequence[str]) -> bool:
-        """Returns whether `records` equal the answer's records in all of `tests`."""
-        return all(
-            all(map(Call.equals, record.calls, self._came[self._tests[test]]))
-            for record, test in zip(records, tests, strict=True)
-        )
+    def _record(self, test: str, count: int | None = None) -> AnswerRecord:
+        """Returns the answer's record of a test, or of its first `count` requests."""
+        return AnswerRecord(tuple(self._came[self._tests[test]][:count]))
 
-    def _equal(self, pairs: Sequence[tuple[int, int]], ask: AskPair, budget: Budget) -> list[Row]:
-        parts: list[tuple[str, int | None]] = [self._first_wrong()]
-        parts += [(test, None) for test in self._shortest]
+    def _equal(self, pairs: Sequence[tuple[int, int]], ask: AskPair) -> list[Row]:
+        parts = [self._first_wrong(), *((test, None) for test in self._shortest)]
+        left = MOST_CALLS + len(self._came)
         for pair in pairs:
             one, other = (self._table.rows[row].member for row in pair)
             for test, count in parts:
-                came = self._came[self._tests[test]][:count]
-                if not budget.spend(len(came)):
+                came = self._record(test, count)
+                left -= len(came.calls)
+                if left < 0:
                     return []
                 both = ask(one, other, test, count)
-                calls = both.calls if both else ()
-                if len(calls) != len(came) or not all(map(Call.equals, calls, came)):
+                if not both or not both.equals(came):
                     break
             else:
                 return [Row.of_both(*(self._table.rows[row] for row in pair))]
@@ -194,11 +184,6 @@ class PairSearch:
         count, test = min(ends)
         return test, count
 
-    def _cost(self, test: str) -> tuple[bool, int]:
-        columns = self._tests[test]
-        is_right = all(map(Call.equals, self._came[columns], self._right[columns]))
-        return is_right, columns.stop - columns.start
-
     def _columns(self) -> list[int]:
         """Returns the requests in failed tests that all members answered, shortest test first."""
         cells = self._table.cells[[not row.is_entry for row in self._table.rows]]
@@ -212,38 +197,45 @@ class PairSearch:
         return [at for c, end in zip(wrong, ends, strict=True) if end <= SCREEN for at in c]
 
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
-        """Returns the pairs with zero, one and two entries, the likeliest first in each list.
+        """Returns pairs of two changes, and of a change and an entry, the likeliest first.
 
         If several rows are equal, only the one with the lowest rank is used in pairs.
         """
         places = [at for at in columns if self._is_informative(at)]
         right = _bits(self._figures(places, self._right))
         alike = _bits(self._figures(places, self._came))
-        found = []
-        for one, other in combinations(self._different(self._chosen, columns), 2):
+        rows, found = self._table.rows, []
+        no_pair = {row for row, _ in self._table.samples} | self._table.right_rows
+        likely = (may_be_in_a_pair(row.rank) for row in rows)
+        chosen = {at for at, is_one in enumerate(likely) if is_one or self._rarity(at) < _RARE}
+        for one, other in combinations(self._different(chosen - no_pair, columns), 2):
             own = right[other] & alike[one] & ~right[one]
             its = right[one] & alike[other] & ~right[other]
             missed = right[one] & ~alike[other] | right[other] & ~alike[one]
             explains = (own | its).bit_count() - missed.bit_count()
             if explains > 0:
                 rare = self._rarity(one) + self._rarity(other)
-                found.append(((not (own and its), -explains, rare), one, other))
-        entry = [row.is_entry for row in self._table.rows]
-        by_entries: tuple[list[tuple[int, int]], ...] = ([], [], [])
-        for _, one, other in sorted(found, key=itemgetter(0)):
-            by_entries[entry[one] + entry[other]].append((one, other))
-        return tuple(pairs[:_PAIRS] for pairs in by_entries)
+                vague = (
+                    -explains.bit_length(),
+                    is_small(rows[one].rank) + is_small(rows[other].rank),
+                )
+                found.append(((not (own and its), vague, -explains, rare), one, other))
+        found.sort(key=itemgetter(0))
+        pairs = [(one, other) for _, one, other in found if not rows[one].is_entry]
+        kinds = (
+            [p for p in pairs if rows[p[1]].is_entry == is_entry] for is_entry in (False, True)
+        )
+        return tuple(kind[:_PAIRS] for kind in kinds)
 
-    def _different(self, chosen: Cells, columns: Sequence[int]) -> list[int]:
+    def _different(self, chosen: Iterable[int], columns: Sequence[int]) -> list[int]:
         """Returns the first row of each group of equal rows, in the order of `_order`.
 
         Rows are equal if their answers to these requests are equal. Rows that are right in all of
         these requests must be equal everywhere.
         """
-        rows = np.flatnonzero(chosen).tolist()
         cells, right = self._table.cells, np.array(self._table.right)
         different: dict[object, int] = {}
-        for row in sorted(rows, key=self._order):
+        for row in sorted(chosen, key=self._order):
             own = cells[row, columns]
             known = cells[row] if (own == right[columns]).all() else own
             different.setdefault(known.tobytes(), row)
@@ -274,46 +266,51 @@ class PairSearch:
         return np.hstack(found)
 
     def _count(self, at: int) -> int:
-        """Returns the number of figures to compare in a request."""
-        return max(1, len(self._right[at].figures))
+        """Returns the number of figures to compare in a request, or 1 to compare whole results."""
+        count = len(self._right[at].figures)
+        return max(1, count) if len(self._came[at].figures) == count else 1
 
     def _is_informative(self, at: int) -> bool:
         came, right = self._came[at], self._right[at]
         return not (came.raised or right.raised or came.operation in OF_GRADIENTS)
 
 
-def known_pairs(table: Table, tests: Mapping[str, slice], entries: ChangedEntries) -> Pairs:
+def known_pairs(table: Table, tests: Mapping[str, slice], changed_entries: ChangedEntries) -> Pairs:
     """Returns pairs of mistakes and frequent changes, with a total of each pair's results.
 
-    The results are those of the call that has the largest number of different answers. Mistakes
-    that this call does not show, and pairs that it does not distinguish from their first mistake,
-    are left out.
+    The results are those of the call that distinguishes most entries or, if an entry is right in
+    this call, of another one. Pairs that a call does not distinguish from their first mistake are
+    left out.
     """
     places = [
-        (len(table.answers[at]), -count, at, test)
+        (_told_apart(table, at, test), len(table.answers[at]), -count, at, test)
         for test, columns in tests.items()
         for count, at in enumerate(range(columns.start, columns.stop)[:_MOST_REQUESTS], 1)
         if (table.cells[:, at] != UNKNOWN).all() and table.answers[at][0].operation in _CALLS
     ]
-    if not places:
-        return Pairs()
-    _, cost, at, test = max(places)
-    ids, sums = [], []
-    for row in _bases(table, at, test):
-        own, known = table.rows[row], table.answers[at]
-        tried = [
-            (number, definitions)
-            for number, (_, changed) in enumerate(entries.second(own))
-            for definitions in changed()
-        ]
-        asked = entries.answered([definitions for _, definitions in tried], [test], -cost)
+    ids, sums, bases = [], [], dict[int, tuple[int, str, int]]()
+    for *_, cost, at, test in sorted(places, reverse=True)[:_MOST_PLACES]:
+        shown = _bases(table, at, test)
+        entries = [row for row in shown if table.rows[row].is_entry]
+        bases = dict.fromkeys(entries if bases else shown, (at, test, cost)) | bases
+    for row, (at, test, cost) in bases.items():
+        known, others = table.answers[at], (table.right[at], table.cells[row, at])
+        second = enumerate(changed_entries.second(table.rows[row]))
+        tried = [(number, own) for number, (_, changed) in second for own in changed()]
+        asked = changed_entries.answered([own for _, own in tried], [test], -cost)
         for (number, _), (record,) in zip(tried, asked, strict=False):
-            call, others = record.calls[-1], (table.right[at], table.cells[row, at])
+            call = record.calls[-1]
             if not call.raised and not any(call.equals(known[other]) for other in others):
-                ids.append((row, number))
+                ids.append((at, row, number))
                 sums.append(total_of(call))
     with np.errstate(over="ignore"):  # a larger sum is infinite, and looked up as such
-        return Pairs(at, np.array(ids, np.int16).reshape(-1, 2), np.array(sums, np.float32))
+        return Pairs(np.array(ids, np.int16).reshape(-1, 3), np.array(sums, np.float32))
+
+
+def _told_apart(table: Table, at: int, test: str) -> int:
+    """Returns how many different answers the entries give to a request, except by chance."""
+    entries = (n for n, row in enumerate(table.rows) if row.is_entry)
+    return len({table.cells[row, at] for row in entries if (row, test) not in table.samples})
 
 
 def _bases(table: Table, at: int, test: str) -> list[int]:
@@ -329,10 +326,6 @@ def _bases(table: Table, at: int, test: str) -> list[int]:
     return entries + most_frequent(members.values())[:_MOST_BASES]
 
 
-def _may_be_one_of_two(row: Row) -> bool:
-    return may_be_in_a_pair(row.rank) or frequency_place(row.name) is not None
-
-
 def _bits(cells: Cells) -> list[int]:
     """Returns each row as an integer with one bit per cell."""
-    return [sum(1 << at for at in np.flatnonzero(row).tolist()) for row in cells]
+    return [int.from_bytes(row.tobytes()) for row in np.packbits(cells, axis=1)]

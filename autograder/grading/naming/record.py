@@ -24,7 +24,7 @@ from ...suite.compare import FLOAT32, FLOAT64
 
 Request = tuple[Any, ...]
 
-_PLACES, SUMS = 4, 2
+PLACES, SUMS = 4, 2
 #: the most numbers in one tensor; a larger tensor is compared by its shape only
 _MOST_NUMBERS = 1 << 18
 #: the factor by which bounds are larger for gradients in float32, which are rounded more, as in
@@ -346,7 +346,7 @@ def _directions(size: int) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=64)
 def _places(size: int) -> NDArray[np.int64]:
-    if size <= _PLACES:
+    if size <= PLACES:
         return np.arange(size)
     draws = torch.Generator().manual_seed(size)
-    return torch.randint(size, (_PLACES,), generator=draws).numpy()
+    return torch.randint(size, (PLACES,), generator=draws).numpy()

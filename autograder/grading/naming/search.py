@@ -14,9 +14,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from .changed_entries import ChangedEntries
 from .families import is_plain
-from .pairs import AskPair, Budget, PairSearch
 from .record import OF_GRADIENTS, THROUGH_NAN, AnswerRecord, Call, RecordedAnswers
 from .rows import NOTE, Row
 from .table import UNKNOWN, Table
@@ -128,21 +126,21 @@ class Search:
         self.tests = tests
         self.answers = answers
         self._ask_member = ask_member
-        self._budget = Budget(MOST_CALLS)
-        self._came = [call for test in tests for call in answers.answered(test).calls]
-        self._right = [known[n] for known, n in zip(table.answers, table.right, strict=True)]
-        is_right = [*map(Call.equals, self._came, self._right)]
+        self._calls_left = MOST_CALLS
+        self.came = [call for test in tests for call in answers.answered(test).calls]
+        self.right = [known[n] for known, n in zip(table.answers, table.right, strict=True)]
+        is_right = [*map(Call.equals, self.came, self.right)]
         #: the number of calls in each test that are not right
         self._missed = {test: is_right[columns].count(False) for test, columns in tests.items()}
-        wrong = [(c, r) for c, r in zip(self._came, self._right, strict=True) if c.is_wrong(r)]
+        wrong = [(c, r) for c, r in zip(self.came, self.right, strict=True) if c.is_wrong(r)]
         #: whether every wrong value is nan, which many mistakes cause
-        self._is_nan = bool(wrong) and all(came.is_only_nan(right) for came, right in wrong)
-        self._right_tests = {test for test in tests if not self._missed[test]}
-        self._wrong_first = sorted(tests, key=lambda test: test in self._right_tests)
+        self.is_nan = bool(wrong) and all(came.is_only_nan(right) for came, right in wrong)
+        self.right_tests = {test for test in tests if not self._missed[test]}
+        self.wrong_first = sorted(tests, key=lambda test: test in self.right_tests)
         self._entries = np.array([row.is_entry for row in table.rows], bool)
         self._plain = np.array([not r.is_entry and is_plain(r.rank) for r in table.rows], bool)
         self._known = table.cells != UNKNOWN
-        self._equal = self._cells(lambda at: table.column(at).equal_to(self._came[at]))
+        self._equal = self._cells(lambda at: table.column(at).equal_to(self.came[at]))
         self._learnt: dict[tuple[int, str], Sequence[Call]] = {}
 
     # methods that compare cells, rows and tests
@@ -159,13 +157,14 @@ class Search:
         columns = self.tests[test]
         if self._known[row, columns].all():
             return True
-        if not self._budget.spend(columns.stop - columns.start):
+        self._calls_left -= columns.stop - columns.start
+        if self._calls_left < 0:
             return False
         own = self._ask_member(self.table.rows[row].member, test)
         if own is None:
             return False
         self._learnt[row, test] = own.calls
-        self._equal[row, columns] = [*map(Call.equals, own.calls, self._came[columns])]
+        self._equal[row, columns] = [*map(Call.equals, own.calls, self.came[columns])]
         self._known[row, columns] = True
         return True
 
@@ -179,16 +178,16 @@ class Search:
 
     def _triples(self, row: int, test: str) -> Iterator[tuple[Call, Call, Call]]:
         columns = self.tests[test]
-        yield from zip(self._own(row, test), self._came[columns], self._right[columns], strict=True)
+        yield from zip(self._own(row, test), self.came[columns], self.right[columns], strict=True)
 
     def _all(self, row: int, holds: Callable[[int, str], bool]) -> bool:
         """Returns whether a condition holds for a row in all tests; tries failed tests first."""
-        return all(self._learn(row, test) and holds(row, test) for test in self._wrong_first)
+        return all(self._learn(row, test) and holds(row, test) for test in self.wrong_first)
 
     @property
     def is_right(self) -> bool:
         """Returns whether no reply is wrong; the tests then fail for another reason."""
-        return len(self._right_tests) == len(self.tests)
+        return len(self.right_tests) == len(self.tests)
 
     # methods that find rows that explain all of an answer
 
@@ -230,7 +229,7 @@ class Search:
 
         If all wrong values are nan, the row's words must mention nan.
         """
-        return not self._is_nan or "nan" in row.words
+        return not self.is_nan or "nan" in row.words
 
     def _is_carried(self, row: int) -> bool:
         """Returns whether a row shares a wrong value with the answer, or only changes a check."""
@@ -245,15 +244,15 @@ class Search:
 
     def _fits(self, row: int, test: str) -> bool:
         """Returns whether a row's answers fit, or may fit if they depend on chance."""
-        return self._is(row, test) or self._may_be_a_sample(row, test)
+        return self._is(row, test) or self.may_be_a_sample(row, test)
 
-    def _may_be_a_sample(self, row: int, test: str) -> bool:
+    def may_be_a_sample(self, row: int, test: str) -> bool:
         """Returns whether an entry whose answers depend on chance may have given this answer."""
         samples = self.table.samples.get((row, test))
         if samples is None:
             return False
         columns = self.tests[test]
-        calls = zip(self._came[columns], self._right[columns], samples.may_be_right, strict=True)
+        calls = zip(self.came[columns], self.right[columns], samples.may_be_right, strict=True)
         if any(came.equals(right) and not may_be for came, right, may_be in calls):
             return False  # the answer is right in a call that the entry never gets right
         return self.answers.judged(test).is_among(samples.judged)
@@ -282,9 +281,9 @@ class Search:
     def _hopes(self) -> dict[int, ExplainedCalls]:
         """Returns an upper bound on the number of calls that each row explains."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
-        wrong = np.zeros(len(self._came), np.int64)
+        wrong = np.zeros(len(self.came), np.int64)
         for at, known in enumerate(self.table.answers):
-            outcome = Outcome(self._came[at], self._right[at])
+            outcome = Outcome(self.came[at], self.right[at])
             wrong[at] = outcome.is_wrong
             values = [explained(own, outcome).numbers for own in known]
             found[:, at] = np.array([*values, (wrong[at], 0, 0)])[self.table.cells[:, at]]
@@ -314,7 +313,7 @@ class Search:
             is_known = bool(self._known[row, self.tests[test]].all())
             return not is_known, (row, test) in self.table.samples
 
-        for test in sorted(self._wrong_first, key=cost):
+        for test in sorted(self.wrong_first, key=cost):
             if _MORE * whole.against > whole.wrong + left or not self._learn(row, test):
                 return ExplainedCalls()
             if (row, test) in self.table.samples and whole.against and not whole.is_most:
@@ -323,28 +322,23 @@ class Search:
             left -= self._missed[test]
             for own, came, right in self._triples(row, test):
                 found += explained(own, Outcome(came, right))
-            if found.against and self._may_be_a_sample(row, test):
+            if found.against and self.may_be_a_sample(row, test):
                 columns = self.tests[test]
-                wrong = map(Call.is_wrong, self._came[columns], self._right[columns])
+                wrong = map(Call.is_wrong, self.came[columns], self.right[columns])
                 by_chance += ExplainedCalls(sum(wrong))
             else:
                 whole += found
         return whole + by_chance if whole.is_most or not by_chance.wrong else ExplainedCalls()
 
-    def pair(self, ask: AskPair, entries: ChangedEntries) -> list[Row]:
-        """Returns a row for two mistakes that together explain everything, or an empty list."""
-        given = (self.table, self._wrong_first, self.tests, self._came, self._right)
-        return [] if self._is_nan else PairSearch(*given, entries).first(ask) or self._unraised()
-
-    def _unraised(self) -> list[Row]:
+    def unraised(self) -> list[Row]:
         """Returns a row for a mistake in an answer that also lacks errors, or an empty list.
 
         The mistake explains all wrong values. It may depend on chance, because the two are not
         executed together. A row that leaves out the same errors may be about the returned value, so
         one of these values must be equal; without such a row, general words are used.
         """
-        missing = np.array([*map(Call.misses_error, self._came, self._right)], bool)
-        wrong = np.array([*map(Call.is_wrong, self._came, self._right)], bool)
+        missing = np.array([*map(Call.misses_error, self.came, self.right)], bool)
+        wrong = np.array([*map(Call.is_wrong, self.came, self.right)], bool)
         if not (missing.any() and (wrong & ~missing).any()):
             return []
         rows, alike = self.table.rows, (self._equal & missing).sum(1)
@@ -360,7 +354,7 @@ class Search:
 
     def _is_beside_errors(self, row: int, test: str) -> bool:
         """Returns whether a row explains a test except for errors that only the row raises."""
-        return self._may_be_a_sample(row, test) or all(
+        return self.may_be_a_sample(row, test) or all(
             own.equals(came) or (own.raised and came.misses_error(right))
             for own, came, right in self._triples(row, test)
         )

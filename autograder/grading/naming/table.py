@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .column import Column
 from .record import AnswerRecord, Call, Request
 from .rows import Row
 
@@ -58,78 +59,26 @@ class Samples:
 class Pairs:
     """Pairs of mistakes, and a number for each pair's answer to one request.
 
-    `at` is the column of the request; `ids` contains the row of a mistake and the number of a
-    second one (see `ChangedEntries.second`).
+    `ids` contains, for each pair, the column of the request, the row of a mistake, and the number
+    of a second one (see `ChangedEntries.second`).
     """
 
-    at: int = 0
-    ids: NDArray[np.int16] = field(default_factory=lambda: np.zeros((0, 2), np.int16))
+    ids: NDArray[np.int16] = field(default_factory=lambda: np.zeros((0, 3), np.int16))
     sums: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
 
-    def like(self, call: Call) -> list[tuple[int, int]]:
-        """Returns the pairs that may give the same answer as a call."""
+    def like(self, at: int, call: Call) -> list[tuple[int, int]]:
+        """Returns the pairs that may give the same answer as a call, if they are known for it."""
         total, near = total_of(call), sum(call.bounds)
         with np.errstate(invalid="ignore"):
             alike = np.abs(self.sums - total) <= near + _OF_SUM * abs(total)
-        return [(row, number) for row, number in self.ids[alike].tolist()]
+        return [
+            (row, number) for _, row, number in self.ids[alike & (self.ids[:, 0] == at)].tolist()
+        ]
 
 
 def total_of(call: Call) -> float:
     """Returns the sum of a call's figures, or a number for its form if it has no figures."""
     return sum(call.figures) if call.figures else zlib.crc32(call.form.encode()) % _FORMS
-
-
-class Column:
-    """The different answers to one request, as arrays, to compare a call with all of them at once.
-
-    Answers of one kind differ only in their figures, which are the rows of a matrix.
-    """
-
-    def __init__(self, answers: Sequence[Call]) -> None:
-        self._size = len(answers)
-        self.raised = np.array([bool(call.raised) for call in answers])
-        kinds: dict[object, list[int]] = {}
-        for number, call in enumerate(answers):
-            kinds.setdefault(_kind(call), []).append(number)
-        self._kinds = {
-            kind: (
-                np.array(numbers),
-                np.array([answers[number].figures for number in numbers], np.float64),
-                np.array([answers[number].bounds for number in numbers], np.float64),
-            )
-            for kind, numbers in kinds.items()
-        }
-
-    def equal_to(self, call: Call) -> NDArray[np.bool_]:
-        """Returns, for each different answer, whether it equals the call; see `Call.equals`."""
-        found = np.zeros(self._size, bool)
-        if own := self._kinds.get(_kind(call)):
-            numbers, figures, bounds = own
-            found[numbers] = _near(figures, call, bounds).all(1)
-        return found
-
-    def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
-        """Returns, for each answer, which of its first `count` figures equal the call's.
-
-        If the call or the answer does not have `count` figures, all figures count as equal if the
-        whole results are equal, and otherwise none; for an error, none do.
-        """
-        found = np.repeat(self.equal_to(call)[:, None], count, 1)
-        own = self._kinds.get(_kind(call))
-        if own and len(call.figures) == count:
-            numbers, figures, bounds = own
-            found[numbers] = _near(figures, call, bounds)
-        found[self.raised] = False
-        return found
-
-
-def _near(figures: Numbers, call: Call, bounds: Numbers) -> NDArray[np.bool_]:
-    with np.errstate(invalid="ignore"):
-        return np.abs(figures - call.figures) <= bounds
-
-
-def _kind(call: Call) -> object:
-    return call.operation, call.raised, call.form, len(call.figures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +87,8 @@ class Table:
 
     `answers` contains the different answers to each request, `cells` their numbers by row, and
     `right` the numbers of the solution's answers. `samples` and `words` are indexed by row and
-    test; `words` has a test's message for entries whose answers are all right.
+    test; `words` has a test's message for entries whose answers are all right. Samples have
+    messages, too; `checks` is a digest of the code on which they depend.
     """
 
     rows: tuple[Row, ...]
@@ -148,6 +98,7 @@ class Table:
     samples: Mapping[tuple[int, str], Samples]
     words: Mapping[tuple[int, str], str]
     pairs: Pairs = field(default_factory=Pairs)
+    checks: str = ""
     _columns: dict[int, Column] = field(default_factory=dict, compare=False, repr=False)
 
     def column(self, at: int) -> Column:
@@ -183,7 +134,7 @@ class Table:
                 [row, test, found.may_be_right, [[a.words, _forms(a)] for a in found.judged]]
                 for (row, test), found in self.samples.items()
             ],
-            "at": self.pairs.at,
+            "checks": self.checks,
             "said": [[row, test, words] for (row, test), words in self.words.items()],
         }
         file = io.BytesIO()
@@ -209,7 +160,7 @@ class Table:
             plain = json.loads(arrays["plain"].tobytes())
             figures, bounds, shares = (_values(arrays[n]) for n in ("figures", "bounds", "shares"))
             cells = arrays["cells"].astype(np.int16).T
-            known_pairs = Pairs(plain["at"], arrays["pairs"].T, arrays["sums"])
+            its_pairs = Pairs(arrays["pairs"].T, arrays["sums"])
         if list(cells.shape) != plain["shape"] or len(figures) != len(bounds):
             raise ValueError("not a table")
         pairs, its_shares = iter(zip(figures, bounds, strict=True)), iter(shares)
@@ -226,15 +177,15 @@ class Table:
                 for row, test, may_be_right, judged in plain["samples"]
             },
             {(row, test): words for row, test, words in plain["said"]},
-            known_pairs,
+            its_pairs,
+            plain["checks"],
         )
 
-    def is_right_like(self, right: Iterable[Call]) -> bool:
-        """Returns whether `right` are the solution's answers to the table's requests."""
-        known = zip(self.answers, self.right, strict=True)
-        own = [answers[number] for answers, number in known]
-        others = list(right)
-        return len(own) == len(others) and all(map(Call.equals, own, others))
+    def fits(self, right: Sequence[Call], checks: str) -> bool:
+        """Returns whether `right` are the solution's answers, and messages are up to date."""
+        own = [known[number] for known, number in zip(self.answers, self.right, strict=True)]
+        is_right = len(own) == len(right) and all(map(Call.equals, own, right))
+        return is_right and (self.checks == checks or not (self.samples or self.words))
 
 
 @dataclass(frozen=True, slots=True)

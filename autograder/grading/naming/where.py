@@ -67,10 +67,7 @@ class CallDeclaration:
     solution: Any
 
     def cases(
-        self,
-        requests: Sequence[Request],
-        answer: Sequence[Call],
-        right: Sequence[Call],
+        self, requests: Sequence[Request], answer: Sequence[Call], right: Sequence[Call]
     ) -> Iterator[CallFacts]:
         """Yields the calls of one test, except those that raise an expected error."""
         built: dict[Any, Sequence[Any]] = {}

@@ -21,15 +21,17 @@ from autograder.course import TABLES, graded_files, load_course
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming import search as search_module
 from autograder.grading.naming.families.words import lead_of, words_of
-from autograder.grading.naming.known import KnownMistakes, without_words
-from autograder.grading.naming.pairs import known_pairs
+from autograder.grading.naming.known import KnownMistakes
+from autograder.grading.naming.pairs import known_pairs, pair
 from autograder.grading.naming.record import AnswerRecord, Event, answered
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search
 from autograder.grading.naming.store import Store
 from autograder.grading.naming.table import UNKNOWN, Pairs, Samples, Table, TableMaker
+from autograder.suite.variants import digest_of_code, without_words
 
 X = torch.linspace(0.5, 2.0, 60).reshape(6, 10)
+
 ROOT = Path(__file__).resolve().parents[4]
 REQUESTS = {"short": (("call",),) * 2, "long": (("call",),) * 80}
 COLUMNS = {"short": slice(0, 2), "long": slice(2, 82)}
@@ -93,11 +95,11 @@ def test_a_table_asks_only_for_what_it_must() -> None:
 
 
 def test_a_table_is_the_same_after_it_was_read_again() -> None:
-    pairs = Pairs(3, np.array([[1, 7], [2, 300]], np.int16), np.array([0.5, 1e6], np.float32))
-    table = replace(_table(), pairs=pairs)
+    pairs = Pairs(np.array([[3, 1, 7], [4, 2, 300]], np.int16), np.array([0.5, 1e6], np.float32))
+    table = replace(_table(), pairs=pairs, checks="of chance")
     again = Table.from_bytes(table.to_bytes()).with_words({"entry": ENTRY})
     assert np.array_equal(again.cells, table.cells)
-    assert again.pairs.at == 3
+    assert again.checks == "of chance"
     assert again.pairs.ids.tolist() == pairs.ids.tolist()
     assert again.pairs.sums.tolist() == pairs.sums.tolist()
     assert (again.rows, again.right, again.words) == (table.rows, table.right, table.words)
@@ -110,6 +112,19 @@ def test_a_table_does_not_depend_on_the_words_of_entries() -> None:
         text = without_words(path.read_text(encoding="utf-8"))
         assert not re.search("confuses|hint=", text), path
         assert "@misconception(" in text
+
+
+def test_a_table_depends_on_the_messages_of_checks_that_draw(tmp_path: Path) -> None:
+    course = load_course(ROOT)
+    exercise = next(e for a in course.assignments for e in a.exercises if e.name == "dropout")
+    known = KnownMistakes(cast(Any, None), course, exercise, lambda text, batch: None)
+    checks = [*(ROOT / "autograder" / "attention" / "suites").glob("*.py")]
+    assert known._checks == digest_of_code(checks)
+    reworded = tmp_path / "chance.py"
+    text = next(p for p in checks if p.name == "chance.py").read_text(encoding="utf-8")
+    reworded.write_text(text.replace("as they were", "unchanged"), encoding="utf-8")
+    others = [path for path in checks if path.name != "chance.py"]
+    assert digest_of_code([*others, reworded]) != known._checks
 
 
 def test_a_table_holds_no_words_of_families() -> None:
@@ -154,9 +169,6 @@ class _Multiplied:
     def __init__(self) -> None:
         self.executed: list[int] = []
 
-    def changed(self, one: Row, other: Row) -> list[Any]:
-        return []
-
     def second(self, base: Row) -> Any:
         rows = [Row(f"times {factor}", "", words=f"times {factor}") for factor in (2, 3)]
         return [(row, partial(_together, base, row)) for row in rows]
@@ -187,7 +199,7 @@ def _pair(factor: float, entries: Any) -> list[str]:
     table = maker.table()
     table = replace(table, pairs=known_pairs(table, COLUMNS, entries))
     search = Search(table, COLUMNS, _Given(factor, factor), lambda number, test: None)
-    return [row.words for row in search.pair(lambda *pair: None, entries)]
+    return [row.words for row in pair(search, lambda *numbers: None, entries)]
 
 
 def test_two_frequent_mistakes_are_found_though_neither_shows_alone() -> None:
@@ -202,7 +214,7 @@ def test_two_frequent_mistakes_are_found_though_neither_shows_alone() -> None:
 def test_few_of_many_pairs_that_give_one_result_are_executed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Pairs, "like", lambda self, call: [(0, 0)] * 1000)
+    monkeypatch.setattr(Pairs, "like", lambda self, at, call: [(0, 0)] * 1000)
     entries = _Multiplied()
     assert _pair(6, entries) == []
     assert max(entries.executed) == 30
@@ -231,7 +243,7 @@ def test_only_a_member_that_speaks_of_nan_explains_only_nan(words: str) -> None:
     names = ["member"] * ("nan" in words)
     assert [row.name for row in search.members()] == names
     assert [row.name for row in search.most().members] == names
-    assert search.pair(lambda *pair: None, cast(Any, None)) == []
+    assert pair(search, lambda *numbers: None, cast(Any, None)) == []
 
 
 def _counted(made: list[int]) -> Callable[[], Table]:

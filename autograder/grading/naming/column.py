@@ -1,0 +1,78 @@
+"""Compares a call with all the different answers to one request at once."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .record import PLACES, SUMS, Call
+
+Numbers = NDArray[np.float64]
+_TENSOR = re.compile(r"(torch\.\w+ \(([\d, ]*)\) \w+)")
+
+
+class Column:
+    """The different answers to one request, as arrays, to compare a call with all of them at once.
+
+    Answers of one kind have the same number of figures, which are the rows of a matrix.
+    """
+
+    def __init__(self, answers: Sequence[Call]) -> None:
+        self._size = len(answers)
+        kinds: dict[object, list[int]] = {}
+        for number, call in enumerate(answers):
+            kinds.setdefault(_kind(call), []).append(number)
+        self._kinds = {
+            kind: (
+                np.array(numbers),
+                np.array([hash(answers[number].form) for number in numbers]),
+                np.array([_forms_of_figures(answers[number]) for number in numbers], np.int64),
+                np.array([answers[number].figures for number in numbers], np.float64),
+                np.array([answers[number].bounds for number in numbers], np.float64),
+            )
+            for kind, numbers in kinds.items()
+        }
+
+    def equal_to(self, call: Call) -> NDArray[np.bool_]:
+        """Returns, for each different answer, whether it equals the call; see `Call.equals`."""
+        found = np.zeros(self._size, bool)
+        if own := self._kinds.get(_kind(call)):
+            numbers, forms, _, figures, bounds = own
+            found[numbers] = _near(figures, call, bounds).all(1) & (forms == hash(call.form))
+        return found
+
+    def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
+        """Returns, for each answer, which of its first `count` figures equal the call's.
+
+        If the call or the answer does not have `count` figures, all figures count as equal if the
+        whole results are equal, and otherwise none. If a result has several tensors, those of the
+        right shape are compared even if the others have a wrong one.
+        """
+        found = np.repeat(self.equal_to(call)[:, None], count, 1)
+        own = self._kinds.get(_kind(call))
+        if own and len(call.figures) == count:
+            numbers, _, forms, figures, bounds = own
+            found[numbers] = _near(figures, call, bounds) & (forms == _forms_of_figures(call))
+        return found
+
+
+def _near(figures: Numbers, call: Call, bounds: Numbers) -> NDArray[np.bool_]:
+    with np.errstate(invalid="ignore"):
+        return np.abs(figures - call.figures) <= bounds
+
+
+def _forms_of_figures(call: Call) -> list[int]:
+    """Returns a number for the form of each figure's tensor, or of the whole result."""
+    found: list[int] = []
+    for form, sizes in _TENSOR.findall(call.form):
+        size = math.prod(map(int, re.findall(r"\d+", sizes)))
+        found += [hash(form)] * (min(PLACES, size) + SUMS if size else 0)
+    return found if len(found) == len(call.figures) else [hash(call.form)] * len(call.figures)
+
+
+def _kind(call: Call) -> object:
+    return call.operation, call.raised, len(call.figures)
