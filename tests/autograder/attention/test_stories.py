@@ -156,18 +156,47 @@ def test_the_larger_model_read_as_many_stories_as_stated(
     assert int(times) * len(capstone["text"].splitlines()) == STEPS * BATCH
 
 
-def test_training_begins_as_the_known_curve_does(capstone: dict[str, Any]) -> None:
+def train(capstone: dict[str, Any], steps: int, **changed: Any) -> list[float]:
+    """Returns the held-out curve of the first steps, with some of the cell's names changed."""
     (training,) = [cell.source for cell in CELLS if "tags" in cell.metadata]
     assert "range(1, steps + 1)" in training
-    beginning = training.partition("curves(")[0].replace("range(1, steps + 1)", "range(1, 51)")
+    beginning = training.partition("curves(")[0].replace(
+        "range(1, steps + 1)", f"range(1, {steps + 1})"
+    )
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         capstone["model"] = capstone["LanguageModel"](len(capstone["vocabulary"]))
-        exec(compile(beginning, "capstone.md", "exec"), capstone)
+        names = capstone | changed
+        exec(compile(beginning, "capstone.md", "exec"), names)
     torch.set_num_threads(threads)
-    assert capstone["held_out_curve"] == pytest.approx(KNOWN_CURVE[:1], abs=0.01)
+    curve: list[float] = names["held_out_curve"]
+    return curve
+
+
+def test_training_begins_as_the_known_curve_does(capstone: dict[str, Any]) -> None:
+    assert train(capstone, 50) == pytest.approx(KNOWN_CURVE[:1], abs=0.01)
+
+
+def test_a_model_of_few_stories_becomes_too_sure(capstone: dict[str, Any]) -> None:
+    right, sure = [], []
+
+    def loss_on(batch: torch.Tensor) -> torch.Tensor:
+        if not torch.is_grad_enabled():
+            shares, best = capstone["model"](batch[:, :-1])[0].softmax(dim=-1).max(dim=-1)
+            wrong = best != batch[:, 1:]
+            right.append(1 - wrong.float().mean().item())
+            sure.append(shares[wrong].mean().item())
+        loss: torch.Tensor = capstone["loss_on"](batch)
+        return loss
+
+    few = "".join(capstone["text"].splitlines(keepends=True)[:30])
+    pieces = capstone["pieces_of"](capstone["encode"](few))
+    curve = train(capstone, 300, loss_on=loss_on, pieces=pieces)
+    assert curve[2] + 0.5 < curve[5]  # from step 150, where the picture begins, to step 300
+    assert right[2:] == pytest.approx([0.5] * 4, abs=0.05)
+    assert sure[2] + 0.1 < sure[5]
 
 
 @pytest.fixture
