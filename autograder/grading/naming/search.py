@@ -379,8 +379,9 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
     that divides by `max(D - 1, 1)`).
     """
     came, right = outcome.came, outcome.right
-    if came.equals(own):
-        return _EXPLAINS if outcome.is_wrong else _NONE
+    if came.equals(own):  # a result of zeros says little: many mistakes hide everything
+        is_telling = not came.figures or any(came.figures)
+        return _EXPLAINS if outcome.is_wrong and is_telling else _NONE
     if came.has_equal_numbers(own) and not own.has_equal_numbers(right):
         return _EXPLAINS
     if own.raised and outcome.is_right:
