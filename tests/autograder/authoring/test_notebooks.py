@@ -135,7 +135,8 @@ def test_every_check_of_an_untouched_notebook_says_what_to_do(
 ) -> None:
     run = stubs[name_of(exercise)]
     assert run["troubles"] == []
-    assert run["checks"] == [f"○ {q.name}: not implemented yet" for q in exercise.questions]
+    said = [check.partition(",")[0] for check in run["checks"]]
+    assert said == [f"○ {q.name}: not implemented yet" for q in exercise.questions]
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
