@@ -147,10 +147,14 @@ class KnownMistakes:
 
     @cached_property
     def _checks(self) -> str:
-        """Returns a digest of the checks that the suite imports, whose messages tables contain."""
+        """Returns a digest of the code that makes messages, because tables contain messages.
+
+        This is the code of `autograder.suite`, and of the checks that the hidden suite imports.
+        """
         nodes = ast.walk(ast.parse(self._exercise.hidden_suite.read_text(encoding="utf-8")))
         modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-        found = (find_spec(name) for name in modules if ".suites." in name)
+        checks = {name for name in modules if ".suites." in name}
+        found = map(find_spec, {declarations.__module__, LocalImplementation.__module__, *checks})
         folders = {Path(spec.origin).parent for spec in found if spec and spec.origin}
         return digest_of_code(path for folder in folders for path in folder.glob("*.py"))
 

@@ -121,6 +121,12 @@ def test_a_mistake_explains_values_and_leaves_errors_and_gradients() -> None:
     assert _explained(_of(X * 3, X * 2), mistake, right) == ExplainedCalls(0, 0, 1)
 
 
+def test_a_result_of_zeros_explains_no_part_of_an_answer() -> None:
+    right, nothing = _of(X, X), _of(X * 0, X)
+    assert _explained(nothing, nothing, right) == ExplainedCalls()
+    assert _explained(_of(X * 2, X), _of(X * 2, X), right) == ExplainedCalls(1)
+
+
 def test_it_explains_all_where_numbers_of_gradients_alone_differ() -> None:
     right, mistake = _of(X, X), _of(X * 2, X * 2)
     assert _explained(_of(X * 2, X * 3), mistake, right).is_all

@@ -114,17 +114,21 @@ def test_a_table_does_not_depend_on_the_words_of_entries() -> None:
         assert "@misconception(" in text
 
 
-def test_a_table_depends_on_the_messages_of_checks_that_draw(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "own", ["attention/suites/chance.py", "suite/raised.py", "suite/traits/trait_table.py"]
+)
+def test_a_table_depends_on_the_code_that_makes_messages(tmp_path: Path, own: str) -> None:
     course = load_course(ROOT)
     exercise = next(e for a in course.assignments for e in a.exercises if e.name == "dropout")
     known = KnownMistakes(cast(Any, None), course, exercise, lambda text, batch: None)
-    checks = [*(ROOT / "autograder" / "attention" / "suites").glob("*.py")]
-    assert known._checks == digest_of_code(checks)
-    reworded = tmp_path / "chance.py"
-    text = next(p for p in checks if p.name == "chance.py").read_text(encoding="utf-8")
-    reworded.write_text(text.replace("as they were", "unchanged"), encoding="utf-8")
-    others = [path for path in checks if path.name != "chance.py"]
-    assert digest_of_code([*others, reworded]) != known._checks
+    folders = [ROOT / "autograder" / own for own in ("attention/suites", "suite", "suite/traits")]
+    modules = [path for folder in folders for path in folder.glob("*.py")]
+    assert known._checks == digest_of_code(modules)
+    changed = tmp_path / "changed.py"
+    text = (ROOT / "autograder" / own).read_text(encoding="utf-8")
+    changed.write_text(f"{text}\n_WORDS = 'a new message'\n", encoding="utf-8")
+    others = [path for path in modules if path != ROOT / "autograder" / own]
+    assert digest_of_code([*others, changed]) != known._checks
 
 
 def test_a_table_holds_no_words_of_families() -> None:
