@@ -65,7 +65,8 @@ def test_a_text_without_a_number_is_no_guess_yet(
     guess: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     predict(guess, lambda: torch.tensor(4.0))
-    assert capsys.readouterr().out.startswith("○ your guess is a text, but the answer is a number")
+    said = capsys.readouterr().out
+    assert said.startswith("○ your guess is a text, but the answer is a number")
 
 
 @pytest.mark.parametrize("guess", ["5", "an error", "nan"])
