@@ -1,7 +1,7 @@
 """Uses the web services of learning platforms: reads people, dates and files, and writes grades.
 
-This package does not use class folders. It exchanges the records of `platform_records`, which are
-the same for all platforms.
+This package knows nothing about class folders. It takes and returns the records defined in
+`platform_records`, which are the same for all platforms.
 """
 
 from .connect import PLATFORMS, address_of, connect

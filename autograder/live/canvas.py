@@ -1,9 +1,9 @@
 """Reads and writes a course on Canvas, through its REST API and the canvasapi package.
 
 The API is documented at https://developerdocs.instructure.com/services/canvas, without version
-numbers. The package never gets the token: `session` adds it only to requests to the site itself, so
-the token never appears in the package's logs and is never sent to other hosts from which files are
-downloaded.
+numbers. canvasapi never gets the token: `session` adds it only to requests to the site itself, so
+the token never appears in canvasapi's logs and is never sent to the other hosts from which files
+are downloaded.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from .platform_records import (
 
 T = TypeVar("T")
 
-#: the maximum number of grades in a request, and of tries if the connection is lost
+#: how many grades to send in a request, and how many times to try if the connection is lost
 _BATCH, _TRIES = 50, 3
-#: how many times to ask whether Canvas has written a batch, and the seconds in between
+#: how many times to ask whether Canvas has written a batch, and how many seconds apart
 _POLLS, _POLL_WAIT = 300, 2.0
-#: the seconds to wait after a lost connection, because Canvas may still be writing grades
+#: how many seconds to wait after a lost connection, because Canvas may still be writing grades
 _SETTLE = 20.0
 _NO_TOKEN = "none"
-#: kinds of submissions that are not files, with a note, the name of a file for the text, and the
-#: field that contains the text
+#: kinds of submissions that are not files: what a note calls them, the name of the file to write,
+#: and the field that contains the text
 _TYPED = {
     "online_text_entry": ("a text", "text.html", "body"),
     "online_url": ("a web address", "link.html", "url"),
@@ -107,7 +107,7 @@ class Canvas:
         return self._list(self._course.get_sections, "the sections")
 
     def _groups(self) -> Sequence[Any]:
-        """Returns the groups of the course, or () if the token does not give access to them."""
+        """Returns the course's groups, or () if the token does not give access to them."""
         try:
             return self._list(lambda: self._course.get_groups(include=["users"]), "groups")
         except _PermissionDenied:
@@ -121,7 +121,7 @@ class Canvas:
         return found
 
     def works(self) -> Sequence[PlatformAssignment]:
-        """Returns the assignments with the due dates for everybody, sections, groups and people."""
+        """Returns the assignments, with their general due dates and all that differ from these."""
         found = self._list(
             lambda: self._course.get_assignments(
                 include=["overrides"], override_assignment_dates=False
@@ -161,7 +161,7 @@ class Canvas:
         return found
 
     def _assignment(self, work: PlatformAssignment) -> Any:
-        """Returns canvasapi's object for an assignment, made from two numbers without a request."""
+        """Returns canvasapi's object for an assignment, without sending a request."""
         from canvasapi.assignment import Assignment
 
         return Assignment(self._requester, {"id": work.number, "course_id": self._number})
@@ -219,7 +219,7 @@ class Canvas:
         ]
 
     def _write(self, work: PlatformAssignment, updates: Sequence[GradeUpdate]) -> str:
-        """Sends one request and waits for it to complete; returns why it failed, or ""."""
+        """Sends one request and waits until Canvas has handled it; returns why it failed, or ""."""
         data: dict[str, dict[str, object]] = {}
         for update in updates:
             own: dict[str, object] = {"posted_grade": f"{update.points:.4f}"}
@@ -378,5 +378,5 @@ def _grade(submission: Any) -> Grade:
 
 
 def _time(text: str | None) -> datetime | None:
-    """Returns the time in UTC; raises `MissingZone`, a `ValueError`, if a text names no zone."""
+    """Returns the time in UTC; raises `MissingZone`, a `ValueError`, if it has no time zone."""
     return read_time(text) if text else None

@@ -1,4 +1,4 @@
-"""Creates the session that canvasapi uses for Canvas, with a token, waits and limits."""
+"""Creates the HTTP session for canvasapi, which adds the token, waits and limits responses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import requests
 
 _TIMEOUT = 60.0
-#: the number of bytes of an answer that are read at a time
+#: how many bytes of a response to read at a time
 _CHUNK = 1 << 16
 
 
@@ -31,7 +31,7 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
 
     class Session(package.Session):  # type: ignore[name-defined,misc]  # imported when needed
         def send(self, request: Any, **kwargs: Any) -> Any:
-            """Sends one request, which may be a redirect; only the site itself gets the token."""
+            """Sends a request, which may follow a redirect; only the site itself gets the token."""
             request.headers.pop("Authorization", None)
             if origin(request.url) == own:
                 request.headers["Authorization"] = f"Bearer {token.reveal()}"

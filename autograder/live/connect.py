@@ -1,4 +1,4 @@
-"""Connects to a course on a platform, given the address that a browser shows."""
+"""Connects to a course on a platform, given its address in a browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A course: its site's address, without a slash at the end, and its number on the site."""
+    """The address of a course: its site, without a slash at the end, and its number there."""
 
     platform: str
     site: str
@@ -38,7 +38,8 @@ class Address:
 def address_of(platform: str, url: str) -> Address:
     """Returns the course whose page has this address; raises `UserError` if it is not a course.
 
-    Without TLS, a token would be sent in plain text, so TLS is required except on this machine.
+    TLS is required, except for a server on this machine, because the token would otherwise be sent
+    in plain text.
     """
     parts = urlsplit(url.strip())
     found = _PLATFORMS[platform].course_in(parts.path, parts.query)
@@ -66,7 +67,7 @@ def connect(
 
 
 class _CheckedPlatform:
-    """A platform whose malformed replies raise errors that name the site."""
+    """Wraps a platform, so that a malformed reply raises an error that names the site."""
 
     def __init__(self, platform: Platform, site: str) -> None:
         self._platform, self._site = platform, site
@@ -114,7 +115,7 @@ def _moodle_course(path: str, query: str) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class _PlatformKind:
-    """One platform, with functions that read an address and make a connection."""
+    """The functions for one kind of platform: to read an address, and to connect to a course."""
 
     course_in: Callable[[str, str], tuple[str, str] | None]
     make: Callable[[str, str, Token, RetryPolicy], Platform]

@@ -1,7 +1,7 @@
 """Repeats requests that have failed, and keeps tokens out of messages and responses.
 
 If a platform is overloaded or throttles requests, they are repeated later. A request that must not
-be carried out twice is repeated only if it is certain that the platform has not carried it out.
+be carried out twice is repeated only if the platform has definitely not carried it out.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 _TRIES = 6
 _LONGEST_WAIT = 60.0
 _TIMEOUT = 60.0
-#: the maximum number of bytes of a file whose size is not reported, and of any other answer
+#: the maximum number of bytes in a file whose size is not announced, and in any other response
 _MOST_BYTES, _MOST_ANSWER = 100 << 20, 64 << 20
-#: the maximum number of seconds that one answer may take, however slowly it arrives
+#: the maximum number of seconds that a response may take to arrive
 _LONGEST_ANSWER = 1800.0
 #: headers that no longer apply to a body after it is decoded
 _OF_TRANSPORT = ("content-encoding", "content-length", "transfer-encoding")
-#: the number of bytes of a body that are searched for an error
+#: how many bytes of a body to search for an error
 _HEAD = 2_000
 _OVERLOADED = (500, 502, 503, 504)
-#: the words with which Canvas says that it throttles, if it does so with the status 403
+#: what Canvas says when it throttles requests with the status 403
 _THROTTLED = "rate limit exceeded"
-#: the rest of Canvas's quota below which the next request waits, so that it is not refused
+#: if less than this is left of Canvas's quota, the next request waits, so that it is not refused
 _LOW_QUOTA = 50.0
-#: the service name of tokens in the keyring; the user name is the address of the platform
+#: the service name of tokens in the keyring; their user name is the platform's address
 KEYRING = "autograder"
 _SECRET = "***"
 
@@ -49,11 +49,11 @@ class NoResponse(Exception):
 
 
 class DifferentFile(NoResponse):
-    """Raised if a file's content is complete, but does not have the announced size."""
+    """Raised if a file's size differs from the announced one, although the response is complete."""
 
 
 class ErrorBody(Exception):
-    """Raised if a platform sends an error instead of a file's content; `error` is this error."""
+    """Raised if a platform sends an error instead of a file's content; `error` is what it sent."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__("an error instead of a file")
@@ -61,7 +61,7 @@ class ErrorBody(Exception):
 
 
 class PlatformFailure(UserError):
-    """Raised if later requests, such as for the next student, can't succeed either."""
+    """Raised if later requests, such as those for the next student, can't succeed either."""
 
 
 class TokenRefused(PlatformFailure):
@@ -77,7 +77,7 @@ class TokenRefused(PlatformFailure):
 class Unreachable(PlatformFailure):
     """Raised if the platform did not answer, or answered only with server errors.
 
-    It is unknown whether a request that writes has been carried out.
+    If the request was to write something, it is unknown whether that has happened.
     """
 
 
@@ -100,7 +100,7 @@ class Token:
         return self._text
 
     def without(self, text: str) -> str:
-        """Returns a platform's text without the token, in case the platform repeats it."""
+        """Hides the token in a platform's text, in case the platform repeats it."""
         return text.replace(self._text, _SECRET)
 
 
@@ -122,19 +122,19 @@ def _from_keyring(site: str) -> str:
         import keyring
 
         return keyring.get_password(KEYRING, site) or ""
-    except Exception:  # it is not installed, has no service, or its service fails
+    except Exception:  # no keyring is installed, or it has no working service
         return ""
 
 
 class Response(Protocol):
-    """The part of a response that decides whether to repeat the request."""
+    """The part of a response that determines whether to repeat the request."""
 
     @property
     def status_code(self) -> int: ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers, whose names are not case-sensitive."""
+        """The headers; their names are not case-sensitive."""
         ...
 
     @property
@@ -146,7 +146,10 @@ A = TypeVar("A", bound=Response)
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Waits and repeats requests; tests replace `sleep`. `on_wait` gets the reason for a wait."""
+    """Repeats failed requests after a wait.
+
+    `on_wait` gets the reason for each wait. Tests replace `sleep`.
+    """
 
     sleep: Callable[[float], None] = time.sleep
     on_wait: Callable[[str], None] = lambda text: None
@@ -155,8 +158,9 @@ class RetryPolicy:
         """Sends a request, repeats it if the platform can't answer yet, and returns the response.
 
         `once` sends the request, and raises `NoResponse` if there is no answer. `is_safe` means
-        that the request may be repeated even if it was carried out. Raises `Unreachable` if all
-        tries fail, or `UserError` if the last try received a different file than was announced.
+        that the request may be repeated even if it has been carried out. Raises `Unreachable` if
+        all tries fail, or `UserError` if the last try received a file that does not have the
+        announced size.
         """
         problem, is_of_one_file = "", False
         for tried in range(_TRIES):
@@ -203,15 +207,15 @@ def _is_throttled(answer: Response) -> bool:
 def _wanted_wait(headers: Mapping[str, str]) -> float:
     try:
         return min(max(float(headers.get("Retry-After", "0")), 0.0), _LONGEST_WAIT)
-    except ValueError:  # the header contains a date, which is ignored
+    except ValueError:  # ignore a date
         return 0.0
 
 
 def client(site: str) -> httpx.Client:
     """Returns a client; raises `UserError` if its package is not installed.
 
-    The client sends no forms to other sites, because a form contains the token, which a redirect
-    would send there.
+    The client refuses redirects that would send a form to another site, because a form contains the
+    token.
     """
 
     def check(request: httpx.Request) -> None:
@@ -248,7 +252,7 @@ def limited(parts: Iterable[bytes], site: str) -> bytes:
 
 
 def import_extra(module: str) -> Any:
-    """Imports a package of the `live` extra; raises `UserError` with a remedy if it is missing."""
+    """Imports a package in the `live` extra; raises `UserError` with a remedy if it is missing."""
     from importlib import import_module
 
     try:
@@ -271,7 +275,7 @@ def connecting() -> Iterator[None]:
 
 
 def no_connection(error: Exception) -> str:
-    """Returns why a connection failed, without the error's own text, which may contain anything."""
+    """Returns why a connection failed, without quoting the error, which may contain anything."""
     text = str(error).lower()
     if "certificate" in text or "ssl" in text:
         return "its certificate is not valid, or it does not speak TLS"

@@ -1,7 +1,7 @@
 """Reads and writes a course on Moodle, through its web services over REST.
 
-Uses the functions as documented by Moodle 4.1 and later (Site administration, Server, Web services,
-API documentation). The token is only in the bodies of requests, never in an address.
+Uses functions that Moodle 4.1 and later document under Site administration, Server, Web services,
+API documentation. The token appears only in the bodies of requests, never in an address.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Moodle:
     def _by_assignment(
         self, function: str, part: str, works: Iterable[Values], *, must_be_seen: bool = False
     ) -> Mapping[str, Sequence[Values]]:
-        """Returns rows by assignment; Moodle omits assignments without rows, and hidden ones."""
+        """Returns rows by assignment. Moodle omits assignments without rows, and hidden ones."""
         numbers = [work["id"] for work in works]
         if not numbers:
             return {}
@@ -120,7 +120,7 @@ class Moodle:
         return found
 
     def _unseen(self, what: str, reply: Values) -> UserError:
-        """Returns an error for an omitted assignment, with the reason in Moodle's "warning"."""
+        """Returns the error for something that Moodle omitted, with the reason from its warning."""
         why = next((str(one.get("message")) for one in reply.get("warnings") or ()), "no reason")
         return UserError(
             f"{self._site}: the token's owner is not allowed to see {what} of course "
@@ -131,7 +131,7 @@ class Moodle:
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
         """Returns the last attempt of each student, because Moodle reports no others.
 
-        A group's submission counts as one for each of its members.
+        A group's submission counts for each of its members.
         """
         own = [{"id": work.number}]
         there = self._by_assignment(
@@ -148,7 +148,7 @@ class Moodle:
         return sorted(found, key=lambda one: one.student)
 
     def _identifiers(self, work: PlatformAssignment) -> Mapping[str, str]:
-        """Returns the participants' numbers in file names, if the token gives access to them."""
+        """Returns each participant's number in file names, or nothing if access is denied."""
         try:
             found = self._by_assignment(
                 "mod_assign_get_user_mappings", "mappings", [{"id": work.number}]
@@ -165,7 +165,7 @@ class Moodle:
         return self._members_of.get(str(submission.get("groupid") or ""), [])
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
-        """Returns the grades without feedback, which Moodle reports only for single students."""
+        """Returns the grades without feedback, because Moodle reports feedback one by one."""
         there = self._by_assignment("mod_assign_get_grades", "grades", [{"id": work.number}])
         last: dict[str, Values] = {}
         for grade in there.get(work.number, ()):
@@ -175,7 +175,7 @@ class Moodle:
         return {number: Grade(points_of(grade.get("grade"))) for number, grade in last.items()}
 
     def download(self, file: SubmittedFile, path: Path) -> None:
-        """Writes a submitted file to `path`; refuses a file on a different site."""
+        """Writes a submitted file to `path`; refuses to download it from a different site."""
         if origin(file.url) != origin(self._site):
             raise UserError(f"{self._site}: {file.path[-1]!r} is on another site: not downloaded")
         data = {"token": self._token.reveal()}
@@ -192,7 +192,7 @@ class Moodle:
             )
         except ErrorBody as error:
             self._call("core_webservice_get_site_info")  # raises an error if the token is refused
-            # The token works, so this is about the file only: a student may have written it.
+            # The token works, so only this file is affected: a student may have written the error.
             raise UserError(
                 f"{self._site}: {file.path[-1]!r} can't be downloaded: the answer is an error, "
                 f"{self._reason(error.error)}"
@@ -250,7 +250,7 @@ class Moodle:
             "workflowstate": state,
         }
         comment = update.comment or self._comment(work, update.student)
-        # Moodle reads this text without checking that it exists, so send it even if it is empty
+        # Moodle expects this field in every request, so send it even if it is empty
         plugins: dict[str, Any] = {
             "assignfeedbackcomments_editor": {"text": comment, "format": _HTML}
         }
@@ -278,14 +278,14 @@ class Moodle:
         reply = self._post(
             f"{self._site}/webservice/upload.php",
             "upload.php",
-            is_safe=True,  # Moodle removes drafts that nothing refers to
+            is_safe=True,  # Moodle deletes unused drafts
             data=data,
             files={"file_1": (name, content, "text/html")},
         )
         return int(reply[0]["itemid"])
 
     def _call(self, function: str, **values: Any) -> Any:
-        """Calls a Moodle function. Repeating a call is safe, because it sets the same values."""
+        """Calls a Moodle function. A call is safe to repeat, because it sets the same values."""
         data = {
             **dict(flattened(values)),
             "wstoken": self._token.reveal(),

@@ -1,4 +1,4 @@
-"""Reads the rows of people, assignments, submissions and grades that Moodle's functions return."""
+"""Reads the people, assignments, submissions and grades that Moodle's functions return."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .platform_records import (
 )
 
 _STUDENT = "student"
-#: Moodle's own roles of people who do not submit
+#: Moodle's standard roles for people who do not submit
 _STAFF = frozenset(("manager", "coursecreator", "editingteacher", "teacher", "guest"))
 
 Values = Mapping[str, Any]
@@ -47,7 +47,7 @@ def member_of(user: Values) -> Member:
 
 
 def work_of(work: Values, flags: Sequence[Values]) -> PlatformAssignment:
-    """Returns an assignment, with the extensions in its users' flags."""
+    """Returns an assignment, with the extensions that its users' flags contain."""
     people = {str(f["userid"]): at for f in flags if (at := _time(f.get("extensionduedate")))}
     points = float(work.get("grade") or 0)
     return PlatformAssignment(
@@ -60,7 +60,7 @@ def work_of(work: Values, flags: Sequence[Values]) -> PlatformAssignment:
 
 
 def attempt_of(submission: Values, student: str, identifier: str) -> Attempt:
-    """Returns a student's submission; `identifier` is the number in the files' names."""
+    """Returns a student's submission; `identifier` is the student's number in file names."""
     files: list[SubmittedFile] = []
     typed: tuple[SubmittedFile, ...] = ()
     for plugin in submission.get("plugins") or ():
@@ -90,7 +90,7 @@ def _file(record: Values) -> SubmittedFile:
 
 
 def points_of(text: object) -> float | None:
-    """Returns a grade, or None for -1, which means no grade, and for text that is not a number."""
+    """Returns a grade, or None if there is none (-1) or the text is not a number."""
     try:
         points = float(str(text))
     except ValueError:

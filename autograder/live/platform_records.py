@@ -9,16 +9,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-#: grades that differ by less are equal: platforms round them
+#: grades that differ by less count as equal, because platforms round them
 SAME_GRADE = 0.01
 _MOST_ITEMS = 200_000
-#: matches numbers; Canvas writes numbers from its other databases as 12~345
+#: matches a platform's IDs; Canvas writes IDs from its other databases as 12~345
 _NUMBER = re.compile(r"\d{1,24}(~\d{1,24})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A student in a course; `number` is the platform's, and `sortable` is like `Lovelace, Ada`."""
+    """A student in a course. `number` is the platform's ID; `sortable` is like `Lovelace, Ada`."""
 
     number: str
     name: str
@@ -34,9 +34,9 @@ class Member:
 class PlatformAssignment:
     """An assignment in a course; times are in UTC, or None if the platform has none.
 
-    `sections` contains the due dates that differ, by the name of a section or group, and `people`
-    contains individual students' due dates, by number. `points` is the maximum, or None if the
-    assignment is not graded by points.
+    `sections` contains different due dates by the name of a section or group, and `people` contains
+    individual students' due dates by number. `points` is the maximum, or None if the assignment is
+    not graded with points.
     """
 
     number: str
@@ -72,8 +72,8 @@ def typed_file(name: str, text: object) -> tuple[SubmittedFile, ...]:
 class Attempt:
     """One of a student's submissions for an assignment; the first one has the number 1.
 
-    `identifier` is the number that the platform writes in file names, if it is not the student's.
-    `note` names other things that were submitted, such as typed text.
+    `identifier` is the number in the platform's file names, if it is not the student's own number.
+    `note` says what was submitted instead of, or in addition to, files, such as typed text.
     """
 
     student: str
@@ -93,8 +93,9 @@ class Attempt:
 class Grade:
     """A student's grade on the platform; `points` is None if there is none.
 
-    `deducted` contains points that the platform itself deducts, `feedback` contains texts of
-    comments and names of returned files, and `is_excused` means that the student needs no grade.
+    `deducted` is the number of points that the platform itself deducts, `feedback` contains the
+    comments and the names of returned files, and `is_excused` means that the student needs no
+    grade.
     """
 
     points: float | None = None
@@ -105,7 +106,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class GradeUpdate:
-    """A grade to write, with a comment, or with a file and its name."""
+    """A grade to write, with a comment or with a feedback file and its name."""
 
     student: str
     points: float
@@ -115,7 +116,7 @@ class GradeUpdate:
 
     @property
     def feedback(self) -> str:
-        """The file name or comment that the platform shows when it has the feedback."""
+        """The file name or comment that the platform shows once it has received the feedback."""
         return self.file_name or self.comment
 
 
@@ -133,7 +134,7 @@ class Platform(Protocol):
     name: str
 
     def title(self) -> str:
-        """Returns the course title; as the first request, it also tests the connection."""
+        """Returns the course title. Call this first, because it also tests the connection."""
         ...
 
     def zone(self) -> str:
@@ -149,7 +150,7 @@ class Platform(Protocol):
         ...
 
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
-        """Returns the submissions of `members`, with the first attempts first."""
+        """Returns the submissions of `members`, earlier attempts first."""
         ...
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
@@ -170,7 +171,8 @@ class Platform(Protocol):
 def number_of(value: object) -> str:
     """Returns the number that a platform gives to a person, an assignment or a file.
 
-    Raises `ValueError` for anything else, because numbers become part of addresses and file names.
+    Raises `ValueError` for anything else, because these numbers become part of addresses and file
+    names.
     """
     if not _NUMBER.fullmatch(str(value)):
         raise ValueError("a number contains other characters")
@@ -178,7 +180,7 @@ def number_of(value: object) -> str:
 
 
 def check_length(found: Sequence[object]) -> None:
-    """Raises `ValueError` if a list is longer than any course's list, because it may never end."""
+    """Raises `ValueError` if a list is too long for any course, because it may never end."""
     if len(found) > _MOST_ITEMS:
         raise ValueError(f"a list has more than {_MOST_ITEMS:,} items")
 
