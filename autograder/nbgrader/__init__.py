@@ -1,4 +1,4 @@
-"""All code that depends on nbgrader: its gradebook, steps, and notebooks with its test cells."""
+"""Contains all code that depends on nbgrader: on its gradebook, steps and test cells."""
 
 from .class_source import write_class_source
 from .gradebook import (

@@ -1,6 +1,6 @@
 """Grades in a separate process, for callers that must not fork or load torch themselves.
 
-nbgrader's formgrader grades inside a Jupyter server, a process with threads, which must not be
+Formgrader, for example, grades inside a Jupyter server: a process with threads, which must not be
 forked and should stay small. Options are passed as JSON; an error is returned as text.
 """
 

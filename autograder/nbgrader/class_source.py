@@ -11,7 +11,7 @@ from ..errors import UserError
 from ..files import replace_file
 from ..records import Assignment
 
-#: files that only a repository needs; students of a class with nbgrader work in Jupyter
+#: files that only a repository needs, whereas students in a class with nbgrader work in Jupyter
 _NOT_FOR_NBGRADER = (".github", ".gitlab-ci.yml")
 
 
@@ -20,7 +20,7 @@ def write_class_source(
 ) -> Sequence[str]:
     """Writes an assignment's source for nbgrader into a folder; returns the files that changed.
 
-    Raises `UserError`, before anything is written, if a file exists with a different text, which
+    Raises `UserError`, before anything is written, if a file already has different contents, which
     may be the instructor's own. `force` overwrites such files.
     """
     from ..authoring.assignment_folder import released_assignment  # loads nbgrader's converters

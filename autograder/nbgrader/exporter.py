@@ -3,7 +3,7 @@
 nbgrader reads, executes and writes a notebook through an exporter, twice. This exporter replaces
 both passes: the submission is graded as in any other run, in a separate process, and nbgrader gets
 the finished autograded notebook. nbgrader thus never opens a student's file, so an unreadable file
-can't stop a batch. Other assignments are graded in nbgrader's usual way.
+can't stop a batch. Assignments that are not the course's are graded in nbgrader's usual way.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from .settings import Settings
 
 
 class BehindTheWall(NotebookExporter):
-    """Keeps the configuration section's name of version 1.0; the subclass inherits its settings."""
+    """Keeps a configuration section's name from version 1.0; the subclass inherits its settings."""
 
 
 class SandboxedExporter(BehindTheWall):
-    """Fills the gradebook, and gives nbgrader the autograded notebooks of the course."""
+    """Grades and records submissions, and gives nbgrader their autograded notebooks."""
 
     course = Unicode(
         help="the folder with source/ and solutions/ (default: the class folder or one above it)"
@@ -76,7 +76,7 @@ class SandboxedExporter(BehindTheWall):
         }
 
     def _leave_out_unknown_notebooks(self) -> None:
-        """Removes submissions from nbgrader's list if all their notebooks have unknown names.
+        """Removes submissions from nbgrader's list if none of their notebooks has a known name.
 
         nbgrader would stop at the first of them. Instead, they get no points, and a warning is
         logged.
@@ -181,7 +181,7 @@ class SandboxedExporter(BehindTheWall):
                 assignment=assignment if everybody else None,
             ),
         )
-        if error:  # no submission was graded; otherwise each result has its own status
+        if error:  # otherwise, each result has its own status
             raise NbGraderException(error)
         self._graded |= {
             (result.student, assignment): result

@@ -1,4 +1,4 @@
-"""Makes students' notebooks and names safe for formgrader: no active markup, no huge output.
+"""Makes students' notebooks and names safe for formgrader, without active markup or huge output.
 
 Formgrader renders notebooks on the instructor's own Jupyter server, where a script would act with
 the instructor's permissions.
@@ -18,18 +18,18 @@ from ..escaping import path_problem
 from ..results.wording import shortened
 from ..submission.code import source_of
 
-# matches the possible beginning of raw HTML in CommonMark, where no space follows `<`
+# matches what may be the beginning of raw HTML in CommonMark, in which no space follows `<`
 _TAG = re.compile(r"<[A-Za-z/!?]")
 _ELSEWHERE = re.compile(r"(?!data:)[a-z][a-z0-9+.-]*:|[/\\]{2}")
-#: attributes whose addresses a browser fetches
+#: attributes that contain addresses which a browser fetches
 _FETCHED = {"src", "srcset", "poster", "background", "data", "xlink:href"}
-#: the most CPU time for rendering one cell; some milliseconds are usual
+#: the most CPU time in seconds for rendering one cell, which usually takes milliseconds
 _MOST_SECONDS = 2.0
 
 
 def safe_markdown(source: str, attachments: dict[str, Any]) -> str:
-    """Returns a cell's Markdown without active markup, or its text as code if it can't be shown."""
-    # text without a tag is not cleaned, because cleaning turns `<`, `>` and `&` into entities
+    """Returns a cell's Markdown without active markup, or as a code block if it can't be shown."""
+    # don't clean text without tags, because cleaning turns `<`, `>` and `&` into entities
     cleaned = _cleaned(source) if _TAG.search(source) else source
     if _can_be_shown(cleaned, attachments):
         return cleaned
@@ -41,12 +41,12 @@ def _cleaned(source: str) -> str:
 
 
 def _can_be_shown(source: str, attachments: dict[str, Any]) -> bool:
-    """Returns whether nbconvert renders a text quickly, to a page without remote content."""
+    """Returns whether nbconvert renders a text quickly, without content from other machines."""
     start = time.process_time()
     try:
         renderer = IPythonRenderer(escape=False, attachments=attachments)
         page = MarkdownWithMath(renderer=renderer).render(source)
-    except Exception:  # includes the parser's errors, such as endless nesting
+    except Exception:  # includes parser errors, such as endless nesting
         return False
     return time.process_time() - start < _MOST_SECONDS and not _fetches(page)
 
@@ -74,7 +74,7 @@ class _Finder(HTMLParser):
                 self.found = True
 
 
-#: the longest name of a student or assignment in nbgrader
+#: the length of the longest student or assignment name that nbgrader can store
 _LONGEST_NAME = 128
 _LONGEST_OUTPUT = 20_000
 _LARGEST_IMAGE = 1 << 20
@@ -100,14 +100,14 @@ def name_problem(name: str) -> str | None:
 
 
 def is_markup(name: str) -> bool:
-    """Returns whether a name would be markup or code, not text, in formgrader's pages."""
+    """Returns whether formgrader's pages would treat a name as markup or code instead of text."""
     return "<" in name or '"' in name
 
 
 def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
-    """Returns a harmless version of a cell, with only its harmless outputs.
+    """Returns a harmless version of a cell, without outputs that may do harm.
 
-    Markdown that is also in the release is not changed, and a raw cell becomes a comment.
+    Markdown that is also in the release is not changed; a raw cell becomes a comment.
     """
     source = source_of(cell)
     kind = cell.get("cell_type")
@@ -124,9 +124,9 @@ def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
 
 
 def make_safe(notebook: Cell, known_markdown: frozenset[str]) -> None:
-    """Makes an executed notebook safe, in place; keeps its cells and grade ids.
+    """Makes an executed notebook safe in place; keeps its cells and grade ids.
 
-    Outputs of its cells need no cleaning, because the worker returned only text and pictures.
+    The outputs need no cleaning, because the worker returned only text and pictures.
     """
     kept = ("kernelspec", "language_info")
     notebook["metadata"] = _some(notebook["metadata"], kept)

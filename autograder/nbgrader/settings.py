@@ -1,4 +1,4 @@
-"""Reads a class's settings from its nbgrader configuration, and sets up the sandboxed steps."""
+"""Reads a class's nbgrader configuration, and sets up the sandboxed steps in it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ c.ClearSolutions.code_stub = {{"python": "raise NotImplementedError"}}  # as stu
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A class's nbgrader settings: database, folders, and the configuration that plugins read."""
+    """A class's nbgrader settings: its database, its folders, and the configuration for plugins."""
 
     db_url: str
     course_id: str
@@ -101,7 +101,7 @@ class Settings:
 
 
 def configure(config: Config, course: str = "") -> None:
-    """Makes nbgrader grade in the sandbox, with a course's suites or, without one, test cells.
+    """Makes nbgrader grade in the sandbox, with a course's suites or nbgrader's own test cells.
 
     `course` is the folder with source/ and solutions/, absolute or relative to the class folder. In
     an nbgrader_config.py, write `configure(c, course="/home/ada/attention")`, or `configure(c)` if
@@ -110,7 +110,7 @@ def configure(config: Config, course: str = "") -> None:
     use_sandboxed_steps(config)
     config.Autograde.exporter_class = _EXPORTER
     config.SandboxedExporter.course = course
-    # the notebooks in formgrader contain students' text
+    # formgrader's notebooks contain text that students wrote
     config.HTMLExporter.sanitize_html = True
 
 
@@ -123,7 +123,7 @@ def prepare_class_folder(course: Course, class_folder: Path) -> Path:
     if path.exists():
         return path
     root, folder = course.root.resolve(), class_folder.resolve()
-    # a class folder inside the course is usually called `course`, which is not informative
+    # a class folder inside the course is usually called `course`, which says nothing about it
     named = root if folder.is_relative_to(root) else folder
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", named.name).strip("_") or "course"
     return replace_file(
@@ -141,7 +141,7 @@ def missing_lines(course: Course, class_folder: Path, settings: Settings) -> lis
 
 def _course_path(course: Course, class_folder: Path) -> str:
     root, folder = course.root.resolve(), class_folder.resolve()
-    # for a class folder inside the course, a relative path stays valid when the course is moved
+    # if the class folder is inside the course, a relative path stays valid when the course is moved
     return os.path.relpath(root, folder) if folder.is_relative_to(root) else str(root)
 
 
@@ -154,7 +154,7 @@ def load_settings(class_folder: Path, db_url: str | None = None) -> Settings:
         loader.load_config_file("nbgrader_config", path=[str(folder), *jupyter_config_path()])
         config = loader.config
         directories = CourseDirectory(config=config, root=str(folder))
-    except Exception as error:  # the file is Python: it can fail in any way
+    except Exception as error:  # a Python file, which can fail in any way
         raise UserError(
             f"{folder / CONFIG_FILE}: can't be loaded: {type(error).__name__}: {error}\n"
             "  fix: correct the file, or move it away and let autograder write a new one"

@@ -1,4 +1,4 @@
-"""Fills nbgrader's gradebook, in SQLite or PostgreSQL, from results, and reads it back."""
+"""Writes results into nbgrader's gradebook, in SQLite or PostgreSQL, and reads the gradebook."""
 
 from .human_entries import cells_to_grade, enter_grade, human_work
 from .lateness import (

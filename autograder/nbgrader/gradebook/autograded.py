@@ -1,4 +1,4 @@
-"""Creates the autograded notebook for an exercise, which formgrader shows to a human grader.
+"""Creates the autograded notebook that formgrader shows to a human grader.
 
 A student's own notebook is used if it contains, exactly once, every cell that nbgrader keeps.
 Otherwise, and for modules, the student's answers are filled into the released notebook.
@@ -75,7 +75,7 @@ class NotebookMaker:
 def _autograded_notebook(
     released: ReleasedNotebook, exercise: ExerciseResult | None, answers: SubmittedCode
 ) -> str:
-    """Returns the text of the autograded notebook of a student's exercise."""
+    """Returns a student's autograded notebook for one exercise, as text."""
     notes = list(exercise.notes) if exercise else []
     notes += [answers.problem] if answers.problem else []
     cells = None
@@ -89,7 +89,7 @@ def _autograded_notebook(
 
 
 def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Cell] | None, str]:
-    """Returns the student's own cells, or None if they can't be used, and a note about them."""
+    """Returns the student's own cells, or None if they can't be used; and a note, or ""."""
     found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     names = [_name(cell) for cell in found]
     counts = Counter(name for name in names if name)
@@ -154,7 +154,7 @@ def _copied(cell: Cell, answers: SubmittedCode) -> Cell:
 
 
 def _other_code(released: ReleasedNotebook, answers: SubmittedCode) -> str:
-    """Returns the student's code that is outside the questions and differs from the stub."""
+    """Returns the student's code outside the questions, as far as it differs from the stub."""
     stub = released.stub
     parts = [] if same_code(answers.rest, stub.rest) else [answers.rest]
     for name, code in answers.definitions.items():
@@ -164,7 +164,7 @@ def _other_code(released: ReleasedNotebook, answers: SubmittedCode) -> str:
 
 
 def fill_in(cells: Iterable[Cell], exercise: ExerciseResult | None) -> None:
-    """Puts the verdicts into the check cells as outputs."""
+    """Adds the verdicts to the check cells, as their outputs."""
     results = {question.question: question for question in (exercise.questions if exercise else ())}
     for cell in cells:
         name = _name(cell) or ""

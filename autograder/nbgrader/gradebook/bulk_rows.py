@@ -1,6 +1,6 @@
 """Writes many submissions into nbgrader's tables at once, with a few statements for each batch.
 
-nbgrader's own calls take 36-59 ms for one submission, because each of them queries and commits
+nbgrader's own functions take 36-59 ms for one submission, because every call queries and commits
 again.
 """
 
@@ -25,7 +25,7 @@ _TIMES = ("timestamp", "extension")
 class Entry:
     """One submission's data for the gradebook, with (notebook, cell) as keys.
 
-    `allowance` is the extension beyond the due date; None keeps the extension in the gradebook.
+    `allowance` is the extension of the due date; None keeps the one in the gradebook.
     """
 
     student: str
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class _NotebookEntry:
-    """One notebook of one entry: its row in the database, and the ids of its cells."""
+    """One notebook in one submission: its row in the database, and the ids of its cells."""
 
     entry: Entry
     name: str
@@ -53,7 +53,7 @@ def write_entries(
     entries: Sequence[Entry],
     penalty: Penalty,
 ) -> None:
-    """Writes the entries; keeps manual scores and comments, and extensions that no entry sets."""
+    """Writes the entries; keeps manual scores, comments, and extensions that no entry replaces."""
     _add_students(connection, {entry.student for entry in entries})
     submissions = _submissions(connection, structures, entries)
     late = {
@@ -147,10 +147,11 @@ def _known_cells(
 ) -> dict[tuple[str, str], Row]:
     rows = table(name)
     ids = [sheet.row["id"] for sheet in sheets]
-    # selects by cells as well, because nbgrader's only index of these tables begins with the cell
+    # also selects by cell, because nbgrader's only index on these tables begins with the cell
     base, notebooks = table("base_cell"), {sheet.cells.id for sheet in sheets}
     cells = select(base.c.id).where(base.c.notebook_id.in_(notebooks))
-    # locks the rows if the database can, so that simultaneous entries in formgrader are not lost
+    # locks the rows if the database can, so that grades entered in formgrader meanwhile are not
+    # lost
     query = select(rows).where(rows.c.notebook_id.in_(ids), rows.c.cell_id.in_(cells))
     found = connection.execute(query.order_by(rows.c.id).with_for_update()).mappings()
     return {(row["notebook_id"], row["cell_id"]): dict(row) for row in found}
@@ -180,7 +181,7 @@ def _write_grades(connection: Connection, sheets: Sequence[_NotebookEntry]) -> d
 
 
 def _judged(sheet: _NotebookEntry, cell: str) -> tuple[float | None, bool]:
-    """Returns an answer's automatic score (None if written) and whether a human must check it."""
+    """Returns an answer's automatic score (None for prose), and whether a human must check it."""
     if cell in sheet.cells.solution_cells:
         return None, True
     key = (sheet.name, cell)
@@ -202,7 +203,7 @@ def _new_grade(notebook: str, cell: str, score: float | None, look: bool) -> Row
 def _regraded(row: Row, score: float | None, look: bool) -> Row | None:
     """Returns the changes to an existing grade, or None if there are none.
 
-    A manual grade needs another look only if the automatic score has changed.
+    A manual grade needs to be checked again only if the automatic score has changed.
     """
     is_same, is_manual = row["auto_score"] == score, row["manual_score"] is not None
     needs = False

@@ -1,9 +1,9 @@
-"""Opens nbgrader's database, in SQLite or PostgreSQL, and writes to it alongside other programs.
+"""Opens nbgrader's database in SQLite or PostgreSQL, which other programs may use meanwhile.
 
 Grading runs, `record`, nbgrader's own commands and formgrader may write to one gradebook at the
-same time. Each write transaction of this program waits for the previous one, so that the values
-that it has read are still valid when it writes. A transaction that conflicts with one of nbgrader's
-is repeated.
+same time. Each of this program's write transactions waits for the previous one, so the values that
+it has read are still valid when it writes. A transaction that conflicts with one of nbgrader's is
+repeated.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ from ..sanitize import is_markup
 T = TypeVar("T")
 Row = dict[str, Any]
 
-#: seconds that SQLite waits for another writer, unless the address sets a timeout
+#: how many seconds SQLite waits for another writer, unless the address sets a timeout
 _PATIENCE = 30
 #: the number of the advisory lock in PostgreSQL, which only this program uses
 _LOCK = 0x61747467
-#: the most attempts of a transaction that conflicts with nbgrader, which does not take this lock
+#: how many times to try a transaction that conflicts with nbgrader, which does not use this lock
 _ATTEMPTS = 5
 
 
 def table(name: str) -> Table:
-    """Returns a table of nbgrader's own model."""
+    """Returns a table from nbgrader's own model."""
     found: Table = Base.metadata.tables[name]
     return found
 
@@ -140,7 +140,7 @@ def _is_new(connection: Connection) -> bool:
 
 
 def _make_tables(connection: Connection) -> None:
-    if not _is_new(connection):  # another writer was faster
+    if not _is_new(connection):  # another process has created them
         return
     Base.metadata.create_all(connection)
     connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
@@ -164,7 +164,7 @@ def _check_version(connection: Connection) -> None:
 
 
 def _check_names(connection: Connection) -> None:
-    """Refuses names that formgrader would execute; older versions of this program recorded them."""
+    """Refuses names that formgrader would execute, which older versions have recorded."""
     for name in connection.scalars(select(table("student").c.id)):
         if is_markup(name):
             raise UserError(
@@ -185,7 +185,7 @@ def _newest_version() -> str | None:
 
 
 def insert_rows(connection: Connection, name: str, rows: list[Row]) -> None:
-    """Adds rows, given as values by column, to one of nbgrader's tables."""
+    """Adds rows, given as mappings from column to value, to one of nbgrader's tables."""
     if rows:
         connection.execute(insert(table(name)), rows)
 
@@ -193,7 +193,7 @@ def insert_rows(connection: Connection, name: str, rows: list[Row]) -> None:
 def update_rows(
     connection: Connection, name: str, columns: tuple[str, ...], rows: list[Row]
 ) -> None:
-    """Sets columns of many rows, which are identified by their ids."""
+    """Sets these columns in many rows, which are identified by their ids."""
     if rows:
         target = table(name)
         values: Row = {column: bindparam(f"new_{column}") for column in columns}
@@ -208,7 +208,7 @@ _ROOM = "free some space on the disk, then run `autograder record` on the class 
 _PLACE = "make sure that its folder exists and is writable"
 _DRIVER = f"{install_with('postgresql')}; write the address as postgresql+psycopg://USER@HOST/NAME"
 
-#: texts in a database's messages, in lower case, and their remedies; the first match counts
+#: remedies, by a text that the database's message contains in lower case; the first match counts
 _REMEDIES = {
     "locked": "another program writes to it (formgrader?): close that, then run this again",
     "not a database": _ANEW,
@@ -229,7 +229,7 @@ _REMEDIES = {
 
 @contextmanager
 def explained(db_url: str) -> Iterator[None]:
-    """Turns a database's errors into `UserError`s with a remedy."""
+    """Turns database errors into `UserError`s with a remedy."""
     try:
         yield
     except (SQLAlchemyError, ImportError) as error:
@@ -241,7 +241,7 @@ def without_password(db_url: str) -> str:
     try:
         return make_url(db_url).render_as_string(hide_password=True)
     except ArgumentError:
-        return "address"  # even an invalid address may contain a password
+        return "address"  # an invalid address may also contain a password
 
 
 def _explanation(where: str, error: Exception) -> str:

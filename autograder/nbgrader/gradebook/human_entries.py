@@ -16,10 +16,10 @@ from .released import CHECK
 
 
 def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
-    """Returns a class's manual grades and late penalties, and the requests to review grades.
+    """Returns a class's manual grades, late penalties and requests to review grades.
 
-    Without a gradebook, there are only requests. In comments, the names of entries in the class's
-    comment bank are replaced with the texts.
+    Without a gradebook, there are only requests. If a comment names entries in the class's comment
+    bank, their texts replace the names.
     """
     address = load_settings(class_folder, db_url).db_url
     requests = requests_by_key(read_requests(class_folder))
@@ -52,7 +52,7 @@ def _grades(connection: Connection, bank: CommentBank) -> dict[QuestionKey, Huma
 
 
 def cells_to_grade(class_folder: Path) -> list[QuestionKey]:
-    """Returns the answers that, according to the gradebook, a human must grade."""
+    """Returns the answers that a human must grade, according to the gradebook."""
     address = load_settings(class_folder).db_url
     if not is_there(address):
         return []
@@ -64,7 +64,7 @@ def cells_to_grade(class_folder: Path) -> list[QuestionKey]:
 
 
 def named_rows(name: str, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Selects grades or comments with the names of student, assignment, notebook and cell."""
+    """Selects grades or comments, with the names of the student, assignment, notebook and cell."""
     own, cell, notebook = table(name), table("base_cell"), table("notebook")
     page, submission, assignment = (
         table("submitted_notebook"),
@@ -107,10 +107,10 @@ def enter_grade(
     is_automatic: bool = False,
     comment: str | None = None,
 ) -> None:
-    """Sets the manual score or the comment of one question; None leaves it unchanged.
+    """Sets the manual score or the comment for one question; None leaves it unchanged.
 
     `is_automatic` removes the manual score. An empty comment removes the comment. Raises
-    `UserError` if the gradebook does not have the submission.
+    `UserError` if the gradebook does not contain the submission.
     """
     address = load_settings(class_folder).db_url
     where = "/".join(key)

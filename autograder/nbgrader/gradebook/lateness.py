@@ -1,8 +1,8 @@
 """Computes the lateness of submissions, and their penalties with nbgrader's plugin.
 
-Lateness is known before any penalty is applied, and shown wherever grades are shown. The due date
-is the assignment's own or, if it has none, the one set in formgrader. The allowance is the one in
-the class's own tables or, without one, the extension in nbgrader's gradebook.
+Lateness is computed even if no penalty is applied, and is shown wherever grades are shown. The due
+date is the assignment's own or, if it has none, the one set in formgrader. The extension is the one
+in the class's own tables or, if there is none, the one in nbgrader's gradebook.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from ...submission.intake import find_submissions
 from ..settings import load_settings
 from .database import explained, is_there, opened, reading, table
 
-#: (student, score, seconds late) -> points to take off, or None for no penalty
+#: (student, score, seconds late) -> points to deduct, or None for no penalty
 Penalty = Callable[[str, float, float], float | None]
 
 
 def seconds_late(stamped: datetime | None, due: datetime | None) -> float:
-    """Returns how many seconds late a time is, or 0 if it or the due date is unknown."""
+    """Returns by how many seconds a time is late, or 0 if it or the due date is unknown."""
     return late_by(stamped, due).total_seconds() if stamped and due else 0.0
 
 
 def late_penalty(config: Config) -> Penalty:
-    """Returns the configured plugin's penalty function; its result is between 0 and the score.
+    """Returns the configured plugin's penalty function; penalties are between 0 and the score.
 
     Raises `UserError` if the plugin can't be loaded; the returned function raises `UserError` if
     the plugin fails.
@@ -82,7 +82,7 @@ class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ship
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Sets the arrival time; nbgrader calls this for each notebook of a submission."""
+        """Sets the arrival time; nbgrader calls this for each notebook in a submission."""
         directories = self.parent.parent.coursedir  # from the exporter's converter
         names = resources["nbgrader"]["student"], resources["nbgrader"]["assignment"]
         folder = directories.format_path(directories.submitted_directory, *names)
@@ -118,8 +118,8 @@ def class_lateness(
     """Returns each submission's arrival, due date and lateness.
 
     With `assignments`, uses their due dates and the class's own tables, as recording does. Without
-    them, uses the gradebook's dates, from which its penalties are computed. Raises `UserError` if
-    the class's tables or the gradebook can't be read.
+    them, uses the dates in the gradebook, which are the basis of the penalties there. Raises
+    `UserError` if the class's tables or the gradebook can't be read.
     """
     settings = load_settings(class_folder)
     held, marks = _held(settings.db_url), marked_late(class_folder)
@@ -142,9 +142,10 @@ def class_lateness(
 
 
 def take_late_days(class_folder: Path, dated: Sequence[Assignment]) -> tuple[str, ...]:
-    """Charges late days for the submissions that count, if the class has a budget of late days.
+    """Charges late days for submissions, except withdrawn ones, if the class has a late-day budget.
 
-    `dated` contains the assignments with a due date. Returns a sentence about each late submission.
+    `dated` contains the assignments that have a due date. Returns a sentence about each late
+    submission.
     """
     budget = read_rules(class_folder).late_days
     if not budget:

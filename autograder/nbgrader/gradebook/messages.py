@@ -1,4 +1,4 @@
-"""Writes texts for graders in formgrader: a comment on each answer and an output for each check."""
+"""Writes the texts that graders see in formgrader: comments on answers, and outputs of checks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LONGEST_COMMENT = 6_000
 
 
 def comment(exercise: ExerciseResult | None, question: QuestionResult | None) -> str | None:
-    """Returns the automatic comment on an answer, in a few lines; None for a correct answer.
+    """Returns the automatic comment on an answer in a few lines, or None if the answer is correct.
 
-    The messages of the tests are in the output of the answer's check.
+    The tests' messages are in the output of the check cell.
     """
     if exercise is None or question is None:
         return "The grading run did not judge this question."

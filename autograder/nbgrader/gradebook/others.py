@@ -1,4 +1,4 @@
-"""Reads results of assignments that only nbgrader has graded, from nbgrader's gradebook."""
+"""Reads results for assignments that only nbgrader has graded, from its gradebook."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNKNOWN = "sha256:" + "0" * 64
 
 
 def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[SubmissionResult]:
-    """Returns submissions of assignments that are not `known`, with nbgrader's automatic scores.
+    """Returns results for assignments that are not `known`, with nbgrader's automatic scores.
 
     Entries by humans are not included; see `human_work`. A cell that a human must still grade is a
     reason to review the submission.
@@ -44,7 +44,7 @@ def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[Submiss
 
 
 def _query(known: Collection[str]) -> Select[Any]:
-    """Selects a row for each graded cell in each submission for assignments not in `known`."""
+    """Selects a row for each graded cell in each submission, except for the `known` assignments."""
     grade, cell, notebook = table("grade"), table("base_cell"), table("notebook")
     page, submission = table("submitted_notebook"), table("submitted_assignment")
     assignment, points, tasks = table("assignment"), table("grade_cells"), table("task_cells")

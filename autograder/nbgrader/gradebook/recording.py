@@ -1,7 +1,7 @@
 """Records results in nbgrader's database and in formgrader's autograded notebooks.
 
-Recording again writes the same data, so the same command repairs an interrupted run or a lost
-database.
+Recording again writes the same data, so a run that was interrupted or a database that was lost can
+be repaired by running the command again.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from .released import CHECK, ReleasedAssignment, read_release
 from .structure import AssignmentRows, update_structure
 
 _BATCH = 100
-#: the file whose content nbgrader's exchange puts into the name of a student's feedback, so that no
-#: other student can guess the name
+#: a file whose contents nbgrader's exchange uses in the name of a student's feedback, so that other
+#: students can't guess the name
 _SECRET_FILE = "submission_secret.txt"
 _LONGEST_SECRET = 10_000
 
@@ -156,10 +156,9 @@ def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[Submissio
 
 
 def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
-    """Returns whether a result can be recorded; if not, adds the reason to the notes.
+    """Returns whether a result can be recorded; if it can't, adds the reason to the notes.
 
-    A result for an assignment of a different course needs no action, so its note does not have
-    `waits`.
+    A result for another course's assignment needs no action, so `waits` is not set in its note.
     """
     why, is_of_course = None, True
     if result.status is SubmissionStatus.FAILED:
@@ -199,7 +198,7 @@ def _release_notes(
             if releases[result.assignment].is_nbgraders:
                 fix = "fix the cell in source/ and call `nbgrader generate_assignment --force`"
             if key[:2] not in books:
-                continue  # this class omits the exercise
+                continue  # this class leaves the exercise out
             if key not in points:
                 found[where] = (
                     f"{where} is not in the released notebook, so its score is not recorded: {fix}"
@@ -282,6 +281,6 @@ def entry_of(
 
 
 def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
-    """Returns whether a human grader may see more in an answer than automatic grading does."""
+    """Returns whether a human may be able to judge an answer that the tests could not judge."""
     is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
     return is_unreadable or question.verdict is Verdict.PROTOCOL

@@ -1,4 +1,4 @@
-"""Reads released notebooks into records of the cells that nbgrader keeps."""
+"""Reads released notebooks into records of the cells that nbgrader manages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECK = "check_"
 
 @dataclass(frozen=True, slots=True)
 class ReleasedCell:
-    """One cell that nbgrader keeps under a name; only graded cells have `points`."""
+    """A cell that nbgrader manages under a name; only graded cells have `points`."""
 
     name: str
     cell_type: str
@@ -44,7 +44,7 @@ class ReleasedNotebook:
 
     @property
     def questions(self) -> dict[str, ReleasedCell]:
-        """The grade cell of each question, by the question's name."""
+        """Each question's check cell, by the question's name."""
         judged = (cell for cell in self.cells if cell.grade and not cell.solution)
         return {cell.name.removeprefix(CHECK): cell for cell in judged}
 
@@ -66,7 +66,7 @@ class ReleasedAssignment:
 def read_release(assignment: Assignment, nbgraders: Path) -> ReleasedAssignment:
     """Reads the released notebooks of an assignment; raises `ContentError` if one is damaged.
 
-    Uses the folder `nbgraders`, nbgrader's release for this class, if it contains any of the
+    Uses nbgrader's release for this class (the folder `nbgraders`) if it contains any of the
     notebooks; otherwise uses `assignments/`.
     """
     stubs = [exercise.stub for exercise in assignment.exercises]

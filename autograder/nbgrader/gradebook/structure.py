@@ -1,7 +1,7 @@
 """Keeps the gradebook's rows for an assignment up to date with its release.
 
-Entries by humans are never deleted: a cell that is no longer in the release is removed only if it
-has no manual grade or comment.
+What humans have entered is never deleted: a cell that is no longer in the release is removed only
+if it has no manual grade or comment.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _assignment(
         connection.execute(insert(rows).values(id=name, **values))
         return name, duedate
     if duedate is None or duedate == found["duedate"]:
-        return found["id"], found["duedate"]  # keeps a date that was set in formgrader
+        return found["id"], found["duedate"]  # keep a date that was set in formgrader
     connection.execute(update(rows).where(rows.c.id == found["id"]).values(duedate=duedate))
     return found["id"], duedate
 

@@ -1,4 +1,4 @@
-"""Runs nbgrader's own autograding of one submission, with its cells in the sandbox.
+"""Runs nbgrader's own autograding for one submission, with the cells in the sandbox.
 
 Damage to a notebook that would end nbgrader's run is repaired first, so that it affects at most one
 cell.
@@ -30,10 +30,10 @@ from .course import NotebookCourse
 from .submitted_files import irregular, too_much
 
 _OURS = Path(__file__).parent
-#: the only useful warning of nbgrader; the others appear for every hidden test, because its cell
-#: always differs from the release
+#: nbgrader's only useful warning; the others appear for every hidden test, because its cell always
+#: differs from the release
 _DUPLICATE = "exists multiple times"
-#: all notebooks of a submission, as nbgrader calls them
+#: nbgrader's name for all notebooks in a submission
 _ALL = "*"
 _TOO_LONG = f"it takes more than {CPU_SECONDS} s of computing time, or too much memory, to be read"
 #: the beginning of the traceback line that names the exception
@@ -43,7 +43,7 @@ _DATABASE = "accessing the nbgrader database"
 
 @dataclass(frozen=True, slots=True)
 class Autograded:
-    """The outcome of autograding: unreadable notebooks with reasons, and notes for instructors."""
+    """The outcome of autograding; `unreadable` contains the reason for each unreadable notebook."""
 
     unreadable: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ def autograde(
     """Fills the gradebook and `autograded/`; an unreadable notebook loses only its own points.
 
     Converts all notebooks at once, or one by one if that fails; reports the current notebook to
-    `watch`. Raises `GraderError` if an error is not the submission's fault.
+    `watch`. Raises `GraderError` for an error that is not the submission's fault.
     """
     submitted = [
         path.stem
@@ -91,7 +91,7 @@ def _convert(
     notes: _LogCollector,
     watch: Watch,
 ) -> str | None:
-    """Converts one notebook, or all; returns the problem, or None if grading succeeded."""
+    """Converts one notebook or all of them; returns the problem, or None if there was none."""
     place = Position(notebook)
     if place in watch.left_out:
         return _TOO_LONG
@@ -134,7 +134,10 @@ def _run(
 
 
 def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
-    """Records zero points if nbgrader would stop, such as for a folder without notebooks."""
+    """Records zero points for a submission that would make nbgrader stop.
+
+    For example, its folder contains no notebooks.
+    """
     gradebook.update_or_create_student(student)
     found = gradebook.update_or_create_submission(assignment, student)
     for notebook in found.notebooks:
@@ -147,7 +150,7 @@ def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
 def _score_nothing(
     course: NotebookCourse, submission: Submission, notebooks: Iterable[str]
 ) -> None:
-    """Gives unreadable notebooks no points, and asks for a manual grade."""
+    """Gives unreadable notebooks zero points, and asks for a manual grade."""
     with course.gradebook() as gradebook:
         for name in notebooks:
             found = gradebook.find_submission_notebook(
@@ -160,7 +163,7 @@ def _score_nothing(
 
 
 class _LogCollector(logging.Handler):
-    """Collects nbgrader's log messages, so that none reaches the terminal."""
+    """Collects nbgrader's log messages, so that they don't appear in the terminal."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -180,7 +183,7 @@ class _LogCollector(logging.Handler):
         return tuple(dict.fromkeys(messages))
 
     def cause(self) -> str:
-        """Returns the error of the last traceback that nbgrader has logged."""
+        """Returns the error in the last traceback that nbgrader has logged."""
         traces = [r.getMessage() for r in self.records if "Traceback" in r.getMessage()]
         lines = traces[-1].strip().split("\n") if traces else [""]
         return next((line for line in reversed(lines) if _ERROR.match(line)), lines[-1])
@@ -203,7 +206,7 @@ class ForgetDuplicateIds(DeduplicateIds):  # type: ignore[misc]  # nbgrader ship
 
 
 class RestoreCells(OverwriteCells):  # type: ignore[misc]  # nbgrader ships no types
-    """Restores the type of a changed cell, such as a test that was turned into Markdown.
+    """Restores a cell's type if it was changed, such as a test that was turned into Markdown.
 
     nbgrader tries to do this, but then refuses cells without ids, as in notebooks of nbformat 4.0
     to 4.4.

@@ -29,7 +29,7 @@ class NotebookCourse:
     assignments: tuple[str, ...]
 
     def directories(self, student: str = "*", assignment: str = "*") -> CourseDirectory:
-        """Returns nbgrader's `CourseDirectory`, limited to a student and an assignment."""
+        """Returns nbgrader's `CourseDirectory`, limited to one student and one assignment."""
         found = CourseDirectory(config=self.config, root=str(self.root))
         found.student_id, found.assignment_id = student, assignment
         return found
@@ -53,7 +53,7 @@ def read_notebook_course(folder: Path) -> NotebookCourse:
     loader.raise_config_file_errors = True
     try:
         loader.load_config_file("nbgrader_config", path=[str(root)])
-    except Exception as error:  # the file is Python, so it can fail in any way
+    except Exception as error:  # a Python file, which can fail in any way
         raise UserError(
             f"{root / CONFIG_FILE}: can't be loaded: {type(error).__name__}: {error}\n"
             "  fix: correct the file; `nbgrader autograde` can't load it either"

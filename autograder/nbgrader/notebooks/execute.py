@@ -1,7 +1,7 @@
 """Runs nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader's button.
 
-Most other steps are nbgrader's own: they restore the instructor's cells before this step, and
-compute scores from the outputs after it.
+Most other steps are nbgrader's own: before this one, they restore the instructor's cells; after it,
+they compute scores from the outputs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .libraries import advice_on, libraries_for
 from .notebook_runner import Cell, CellRun, NotebookContext, NotebookRunner
 from .outputs import error_output
 
-#: the time limit in seconds if nbgrader has none
+#: the time limit in seconds if none is configured in nbgrader
 _A_DAY = 86_400
 #: the wall time limit of a cell as a multiple of its CPU time limit
 _CLOCK = 3
@@ -38,11 +38,11 @@ _MISSING = "No module named "
 
 
 class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no types
-    """Keeps the configuration section's name of version 1.0; the subclass inherits its settings."""
+    """Keeps a configuration section's name from version 1.0; the subclass inherits its settings."""
 
 
 class SandboxedExecute(ExecuteBehindWall):
-    """Runs a notebook's cells in a sandboxed worker; `c.Execute.timeout` applies here as well."""
+    """Runs a notebook's cells in a sandboxed worker; `c.Execute.timeout` also applies here."""
 
     packages = List(
         Unicode(),
@@ -56,14 +56,14 @@ class SandboxedExecute(ExecuteBehindWall):
 
     @property
     def most_seconds(self) -> float:
-        """The wall time limit of a cell in seconds."""
+        """A cell's wall time limit in seconds."""
         limited = self.timeout is not None and self.timeout > 0
         return _CLOCK * float(self.timeout if limited else _A_DAY)
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Runs a notebook's cells; nbgrader calls this for each notebook of a submission."""
+        """Runs a notebook's cells; nbgrader calls this for each notebook in a submission."""
         language = nb.metadata.get("kernelspec", {}).get("language", "python")
         if language != "python":
             raise NbGraderException(f"notebooks in {language} do not run in the sandbox")
@@ -100,7 +100,7 @@ class SandboxedExecute(ExecuteBehindWall):
             return []
         fork_server = self._fork_server(names["assignment"])
         seconds = self.most_seconds / _CLOCK
-        # limit CPU time, because wall time says little about a cell on a busy machine
+        # limit the CPU time, because the wall time also depends on how busy the machine is
         limits = Limits(self.most_seconds, seconds, memory_bytes=self.memory_megabytes << 20)
         files, left_out = read_data_files(
             Path(resources["metadata"]["path"]), self._submitted(names)
@@ -170,7 +170,7 @@ def _seed_of(cells: Sequence[Cell]) -> int:
 
 
 def _make_gradable(cell: NotebookNode) -> None:
-    """Replaces a value that is not a score with an error, so that nbgrader does not stop."""
+    """Replaces a cell's value that is not a score with an error; otherwise, nbgrader would stop."""
     try:
         utils.determine_grade(cell)
     except (KeyError, ValueError) as error:
@@ -183,7 +183,7 @@ _MOST_FILES = 1_000
 
 
 def read_data_files(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Reads regular files except notebooks; returns them by relative path, and the skipped names.
+    """Reads regular files except notebooks; returns them by relative path, and the skipped ones.
 
     Files beyond the limits on size and number are skipped. Links are not followed, and files that
     nbgrader copied through a link in the submitted folder are ignored.

@@ -14,12 +14,12 @@ from ...sandbox import ALLOWED, Libraries
 from ...submission.magic import python_of
 from ...submission.text import NOT_PYTHON, parsed
 
-#: the distributions needed to run cells and show plots
+#: the distributions that are needed to run cells and show plots
 _SHELL = ("ipython", "matplotlib-inline", "matplotlib")
 
 
 def libraries_for(sources: Iterable[Path], named: Sequence[str] = ()) -> Libraries:
-    """Returns the libraries for workers: the source notebooks' imports, and `named` distributions.
+    """Returns what workers may import: the source notebooks' imports and the `named` distributions.
 
     Raises `UserError` if a named distribution is not installed.
     """

@@ -25,7 +25,7 @@ from .submitted_files import digest_of, state_of
 
 @dataclass(frozen=True, slots=True)
 class NotebookGrader:
-    """Grades a course's submissions one by one, for the jobs of a run."""
+    """Grades a course's submissions one by one, in each job of a run."""
 
     course: NotebookCourse
     fork_server: ForkServer
@@ -40,7 +40,7 @@ class NotebookGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Grades one submission; an error in its code becomes part of the result.
+        """Grades one submission; the result includes errors in its code.
 
         Raises `SubmissionError` if files changed during grading, or if nbgrader can't use the
         student's name. Any other error is the grader's own fault.
@@ -107,7 +107,7 @@ class NotebookEngine:
 
     @property
     def names(self) -> Collection[str]:
-        """The names of the course's assignments that have no suite."""
+        """The names of those assignments in the course that have no suite."""
         return self._course.assignments
 
     def assignment(self, name: str) -> Assignment:

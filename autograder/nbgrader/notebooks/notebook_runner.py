@@ -1,4 +1,4 @@
-"""Runs the cells of a notebook in the sandbox, and sends each only when it is about to run.
+"""Runs a notebook's cells in the sandbox; each one is sent only when it is about to run.
 
 If a cell ends the worker, only that cell fails: the cells above it run again in a new worker,
 except cells that ended a worker, and the notebook continues with the next cell. After three such
@@ -21,15 +21,15 @@ from ...sandbox import Budget
 from ...sandbox.session import Session
 from .outputs import error_output, outputs_of
 
-#: the seconds that a cell has to stop after it was interrupted at its time limit
+#: how many seconds a cell has to stop after it was interrupted at its time limit
 _GRACE_SECONDS = 3.0
-#: the number of ended workers after which the remaining cells do not run
+#: how many workers may end before the remaining cells are skipped
 _MOST_ENDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The code of a cell; `is_test` marks one of the instructor's tests."""
+    """A cell's code; `is_test` marks one of the instructor's tests."""
 
     source: str
     is_test: bool = False
@@ -37,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class CellRun:
-    """The outputs of a cell, and the fault that ended it, if there was one."""
+    """A cell's outputs, and the fault that ended it, if there was one."""
 
     outputs: tuple[NotebookNode, ...] = ()
     fault: AnswerFault | None = None
@@ -45,7 +45,7 @@ class CellRun:
 
 @dataclass(frozen=True, slots=True)
 class NotebookContext:
-    """The context of a notebook: random seed, environment variables and files next to it."""
+    """A notebook's context: random seed, environment variables and the files next to it."""
 
     seed: int
     environment: Mapping[str, str]
@@ -81,7 +81,7 @@ class NotebookRunner:
             outputs = self._outputs(session, cell)
         except AnswerFault as fault:
             if self._session is not None and self._session.alive:
-                self._session.kill()  # its answer is not a list of outputs
+                self._session.kill()  # the answer is not a list of outputs
             self._ends.append(fault)
             return CellRun(fault=fault)
         self._done.append(cell)
@@ -91,7 +91,7 @@ class NotebookRunner:
         return CellRun(outputs)
 
     def _outputs(self, session: Session, cell: Cell) -> tuple[NotebookNode, ...]:
-        """Returns a cell's outputs, plus an error if a test stopped silently before its end."""
+        """Returns a cell's outputs, with an error added if a test stopped early without one."""
         mark = secrets.token_hex(8) if cell.is_test else ""
         reply = self._ask(session, "run_cell", cell.source, cell.is_test, mark)
         end = {"kind": "end", "mark": mark}

@@ -15,7 +15,7 @@ from .course import NotebookCourse
 
 #: the message to a student about a cell that a human grades
 BY_HAND = "waiting to be graded by hand"
-#: the endings of files that are graded by cells
+#: the endings of files whose cells are graded
 NOTEBOOKS = (".ipynb",)
 _LONGEST_MESSAGE = 1_000
 _VERDICTS = {
@@ -109,7 +109,7 @@ def _verdict(
 
 
 def _errors(path: Path) -> Mapping[str, tuple[str, str]]:
-    """Returns the name and the text of the last error in each cell of an autograded notebook."""
+    """Returns the name and the text of each cell's last error in an autograded notebook."""
     cells = read_untrusted_json(path.read_text(encoding="utf-8"))["cells"]
     found = {}
     for cell in cells:
@@ -121,7 +121,7 @@ def _errors(path: Path) -> Mapping[str, tuple[str, str]]:
 
 
 def waiting(exercises: Iterable[ExerciseResult]) -> tuple[str, ...]:
-    """Returns a note about the cells that a human must grade, or () if there are none."""
+    """Returns a note about the cells that a human must grade, or () if there are no such cells."""
     names = [
         f"{exercise.exercise}/{question.question}"
         for exercise in exercises

@@ -1,4 +1,4 @@
-"""Turns a worker's reply about a cell, which is not trusted, into the outputs of a notebook."""
+"""Turns a worker's untrusted reply about a cell into a notebook's outputs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _KINDS: dict[Any, Callable[[Mapping[str, Any]], NotebookNode]] = {
 
 
 def _data(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Returns text and pictures; encodes the pictures here to make sure that they are base64."""
+    """Returns text and pictures; encodes the pictures here, so that they are valid base64."""
     given = entry.get("data")
     if not isinstance(given, dict):
         raise AnswerProtocol("the reply contains an output without data")
@@ -82,7 +82,7 @@ def _data(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
-    """Returns text that a page, a terminal and JSON can contain; keeps carriage returns."""
+    """Returns text that is safe in pages, terminals and JSON; keeps carriage returns."""
     value = entry.get(name)
     if not isinstance(value, str):
         raise AnswerProtocol("the reply contains an output that is not text")

@@ -1,8 +1,8 @@
-"""Checks the folder of a submission before nbgrader sees it.
+"""Checks a submission's folder before nbgrader reads it.
 
 nbgrader copies everything in the folder, even through links and regardless of its size. Entries
-that no student means to submit are therefore left out here: links, pipes, devices, and files beyond
-the limits of a submission.
+that no student submits on purpose are therefore left out here: links, pipes, devices, and files
+that exceed a submission's limits.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _TOO_MUCH = (
 
 
 def irregular(folder: Path) -> list[str]:
-    """Returns the names of entries that are neither regular files nor folders."""
+    """Returns the names of all entries that are neither regular files nor folders."""
     return sorted({path.name for path in _below(folder) if not is_regular(path)})
 
 
 def too_much(folder: Path) -> str | None:
-    """Returns why a folder exceeds the limits of a submission, or None if it does not."""
+    """Returns why a folder exceeds a submission's limits, or None if it does not."""
     files = list(islice(_below(folder), MAX_FILES + 1))
     size = sum(path.lstat().st_size for path in files if is_regular(path))
     return _TOO_MUCH if len(files) > MAX_FILES or size > MAX_SUBMISSION_BYTES else None
 
 
 def state_of(folder: Path) -> tuple[str, Stamps]:
-    """Returns the digest of a submission's files, and values that change when a file does."""
+    """Returns a digest of a submission's files, and stamps that change when a file does."""
     return digest_of(folder), stamps_of(islice(_below(folder), MAX_FILES + 1))
 
 
@@ -54,7 +54,7 @@ def digest_of(folder: Path) -> str:
             continue
         try:
             data = read_bytes(path, left)
-        except SubmissionError:  # the file can't be read, so only its name and size count
+        except SubmissionError:  # an unreadable file; only its name and size count
             data = b""
         left -= len(data)
         name = path.relative_to(folder).as_posix()
@@ -63,7 +63,7 @@ def digest_of(folder: Path) -> str:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Yields everything below a folder except folders, sorted by name; follows no links."""
+    """Yields everything below a folder, except folders, sorted by name; follows no links."""
     for place, folders, names in os.walk(folder):
         links = {name for name in folders if Path(place, name).is_symlink()}
         folders[:] = sorted(set(folders) - links)
