@@ -1,4 +1,4 @@
-"""Does the work of each command, in functions that return records and print nothing.
+"""Contains a function for each command, which returns records and prints nothing.
 
-`import autograder` provides the functions that a notebook, a service or a test would call.
+`import autograder` provides the ones that are useful in notebooks, services or tests.
 """

@@ -1,8 +1,8 @@
 """Lets each student's best submission count, if the class's rules say so.
 
 The submission that counts is always in `submitted/`, and its result is the last one for that
-student and assignment in the results file. When an earlier submission has earned more, the two
-folders are therefore swapped, and the better result is appended again. No other step needs to know
+student and assignment in the results file. If an earlier submission has earned more, the two
+folders are therefore swapped, and the better result is appended again. Other steps need not know
 about this rule.
 """
 
@@ -62,10 +62,9 @@ def let_best_count(courses: Courses, options: RunOptions, keys: Collection[Key])
     """Moves each student's best submission to `submitted/`; returns a sentence about each swap.
 
     Does nothing if the class has a different rule, or if the run graded only a shard or wrote to a
-    different results file. The best submission has the most points after the late penalty; there is
-    no penalty if the late days left in the student's budget are enough. Earlier submissions that
-    have no result from the current suite are graded. Raises `UserError` if `collect` is running for
-    the class.
+    different results file. The best submission has the most points after the late penalty, which is
+    waived if the student has enough late days left. Earlier submissions without a result from the
+    current suite are graded first. Raises `UserError` if `collect` is running for the class.
     """
     own, class_folder = courses.own, courses.class_folder
     of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
@@ -96,7 +95,7 @@ def let_best_count(courses: Courses, options: RunOptions, keys: Collection[Key])
 
 
 def _candidates(class_folder: Path, key: Key, assignment: Assignment) -> list[_Candidate]:
-    """Returns the submission that counts and the earlier ones, each set of files only once."""
+    """Returns the submission that counts, and earlier ones that consist of different files."""
     kept = submission_folder(class_folder, *key, EARLIER)
     if not kept.is_dir():
         return []
@@ -113,7 +112,7 @@ def _candidates(class_folder: Path, key: Key, assignment: Assignment) -> list[_C
 
 
 def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, SubmissionResult]]:
-    """Returns the last result line for each digest, by submission, in the order of the lines."""
+    """Returns, for each student and assignment, the last line with each digest, in file order."""
     found: defaultdict[Key, dict[str, SubmissionResult]] = defaultdict(dict)
     for line in iterate_results(results):
         if line.key in keys and line.status is SubmissionStatus.GRADED:
@@ -125,7 +124,7 @@ def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, Submissi
 def _ungraded(
     found: Mapping[Key, list[_Candidate]], lines: Mapping[Key, Mapping[str, SubmissionResult]]
 ) -> Iterator[Submission]:
-    """Yields earlier submissions that the suite of the counting submission has not judged."""
+    """Yields earlier submissions not yet graded with the suite used for the one that counts."""
     for key, (counts, *others) in found.items():
         now = lines.get(key, {}).get(counts.digest)
         for one in others if now else ():
@@ -148,7 +147,7 @@ def _chosen(
             if not ready or candidates[0] not in ready:
                 continue
             points = {one.digest: worth.of(one, graded[one.digest]) for one in ready}
-            best = max(ready, key=lambda one: points[one.digest])  # the first of several equal ones
+            best = max(ready, key=lambda one: points[one.digest])  # the first if several are equal
             last = list(graded)[-1]
             if best is not candidates[0]:
                 _swap(class_folder, key, candidates[0].folder, best.folder)
@@ -170,7 +169,7 @@ class _FinalPoints:
         self._budget = read_rules(class_folder).late_days
         self._taken = read_late_days(class_folder)
         tables = read_roster(class_folder), read_extensions(class_folder), read_dates(class_folder)
-        # late days are counted below, because the class's table has those of only one submission
+        # late days are counted in `of`, because the class's table has them for only one submission
         self._allowances = Allowances(*tables)
         self._penalty = class_penalty(class_folder)
 
@@ -195,7 +194,7 @@ class _FinalPoints:
 
 
 def _swap(class_folder: Path, key: Key, counts: Path, best: Path) -> None:
-    """Swaps two folders, and records that the folder that now counts was not edited by hand."""
+    """Swaps two folders, and records that the one that now counts was not edited by hand."""
     from ..collecting import earlier_place
 
     os.rename(counts, earlier_place(class_folder, key, counts))

@@ -1,4 +1,4 @@
-"""Remembers the inputs and outputs of a step, so that the same files are not processed twice."""
+"""Remembers each step's inputs and outputs, so that the same files are not processed twice."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..submission.class_files import CONFIG_FILE, SUBMITTED
 #: the name of the file in the class folder; without this file, every step is repeated
 FILE_NAME = ".made.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
-#: the parts of a course that pages and tables show
+#: the parts of a course on which pages and tables depend
 _CONTENT = ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions")
 
 
 @dataclass(frozen=True, slots=True)
 class CachedStep:
-    """One step for a class, such as writing its feedback, with the options that it was called with.
+    """One step for a class, such as writing its feedback with certain options.
 
     `inputs` is a digest of the names, sizes and times of all files that may affect it: the class's
     tables, results, gradebook and submissions, the course's content, and the grader itself.
@@ -50,9 +50,9 @@ class CachedStep:
         return cls(class_folder, " ".join(map(str, name)), _digest(files))
 
     def known(self) -> Any:
-        """Returns the step's earlier report if it was made from the same files, or else None.
+        """Returns the report of the last such step if its input files are unchanged, or else None.
 
-        Also returns None if a file that the step wrote has been changed or removed.
+        Also returns None if a file that it wrote has been changed or removed.
         """
         known = _read(self.class_folder).get(self.name)
         if known is None or known["inputs"] != self.inputs:
@@ -91,7 +91,7 @@ def _has_other_gradebook(class_folder: Path) -> bool:
 
 
 def _class_files(class_folder: Path, made: Iterable[str]) -> list[Path]:
-    """Returns the files of a class that no step has written."""
+    """Returns the files in the class folder that no step has written."""
     left_out = {FILE_NAME, *made}
     with contextlib.suppress(OSError), os.scandir(class_folder) as entries:
         return sorted(Path(e.path) for e in entries if e.is_file() and e.name not in left_out)

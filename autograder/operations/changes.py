@@ -1,4 +1,4 @@
-"""Reports what changed when a class was regraded, and stores which changes have been seen."""
+"""Reports what changed when a class was regraded, and remembers which changes have been seen."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from ..results.manual import Request
 from ..submission.class_files import EARLIER, RESULTS_FILE, class_home
 from .reading import last_class_results, results_file
 
-if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
+if TYPE_CHECKING:  # packages that only instructors have are imported when they are needed
     from ..feedback import AttemptCodes
     from .grades import DisplayOptions
 
 
-#: the name under which a review mark stores the number of answered requests
+#: the key under which the review marks store the number of answered requests
 _REQUESTS = "regrade requests"
 
 
@@ -51,11 +51,12 @@ _REQUESTS = "regrade requests"
 class ClassChanges:
     """The changes since somebody last looked at them, or since each submission was first graded.
 
-    `manual` contains the scores that people set and that differ from the automatic ones, and
-    `in_doubt` contains the manual scores whose automatic score, maximum score or answer has changed
-    since they were set. `attempts` contains the submissions with more than one result line, and
-    `codes` contains the code of each attempt by students who submitted again. `requests` contains
-    requests for a second look that are open or have been answered since somebody last looked.
+    `manual` contains the scores that people set to something other than the automatic score, and
+    `in_doubt` contains manual scores if the automatic score, the maximum score or the answer has
+    changed since they were set. `attempts` contains the submissions with more than one result line,
+    and `codes` contains the code of each attempt by students who submitted again. `requests`
+    contains requests for a second look that are still open, or that have been answered since
+    somebody last looked.
     """
 
     changes: tuple[Change, ...]
@@ -69,11 +70,11 @@ class ClassChanges:
 def class_changes(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, since_first: bool = False
 ) -> ClassChanges:
-    """Returns the changes from regrading a class, and remembers that somebody has seen them.
+    """Returns what changed when a class was regraded, and remembers that somebody has seen it.
 
     Compares with the grading that somebody saw last or, if `since_first` is true, with the first
     grading of each submission. If there is nothing new, the changes are the same as at the last
-    call. A call for only some students is not remembered.
+    call. A call that selects only some students is not remembered.
 
         for change in autograder.class_changes("course").changes:
             print(change.student, change.question, change.before, change.after, change.causes)
@@ -116,7 +117,7 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
 def _news(
     folder: Path, requests: Sequence[Request], seen: Mapping[str, int], selection: Selection
 ) -> Iterator[Request]:
-    """Yields the open requests of the selected students, and the new answers."""
+    """Yields the selected students' open requests, and their requests with new answers."""
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     answered = [request for request in requests if not request.is_open]
     open_ones = [request for request in requests if request.is_open]
@@ -130,7 +131,7 @@ def _news(
 
 
 def unseen_note(class_folder: Path) -> str:
-    """Returns a note for exports about changes that nobody has looked at, or "" if there are none.
+    """Returns a note for exports about changes that nobody has seen yet, or "" if there are none.
 
     Only the lines of submissions that were graded more than once are kept in memory.
     """
@@ -167,7 +168,7 @@ def _found(
     by_hand = {(student, assignment) for student, assignment, *_ in work.grades}
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     chosen = select(last_class_results(folder), roster, withdrawn, selection)
-    # nothing can have changed in the other submissions, so their lines are not kept in memory
+    # nothing can have changed for other submissions, so don't keep their lines in memory
     keys = {key for key in keys_of(chosen) if lines[key] > 1 or key in by_hand}
     found = attempts(iterate_results(results_file(folder)), seen, keys)
     return ClassChanges(

@@ -1,4 +1,4 @@
-"""Manages the people of a class, and an instructor's decisions about individual submissions."""
+"""Manages the people in a class, and an instructor's decisions about individual submissions."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from ..submission.class_files import EARLIER, RESULTS_FILE, SUBMITTED, existing_
 from ..submission.intake import find_submissions
 from .courses import HERE, class_course
 
-#: the columns of a table of extensions
+#: the columns in a table of extensions
 _EXTENSIONS = ("student", "assignment", "extension", "why")
 
 
 @dataclass(frozen=True, slots=True)
 class Attendance:
-    """The people of a class and, for each assignment, those who have not submitted it.
+    """The people in a class and, for each assignment, those who have not submitted it.
 
     `strangers` have submitted but are not on the roster.
     """
@@ -53,12 +53,12 @@ class Attendance:
 
 @dataclass(frozen=True, slots=True)
 class StoredExtension:
-    """An extension as it was stored. `until` is the latest time to submit, in UTC.
+    """An extension that has been stored. `until` is the latest time to submit, in UTC.
 
-    `is_recorded` is true if nbgrader's gradebook already has it; otherwise the next `record` writes
-    it there. `due` is the due date for everybody, if the course has one. `also_in_time` contains
-    newer submissions that were set aside as late and are now on time; if they are collected again,
-    they count, because the class counts the last submission on time.
+    `is_recorded` is true if the extension is already in nbgrader's gradebook; otherwise, the next
+    `record` writes it there. `due` is the due date for everybody, if the course has one.
+    `also_in_time` contains newer submissions that were set aside as late and are now on time.
+    Collect them again to make the last one count, as the class's rules demand.
     """
 
     decision: Decision
@@ -81,9 +81,9 @@ def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
 
 
 def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
-    """Returns the people of a class and, for each assignment, those who have not submitted it.
+    """Returns the people in a class and, for each assignment, those who have not submitted it.
 
-    Assignments that nobody has submitted are left out. If no course is found, every folder in a
+    Assignments that nobody has submitted are left out. If no course is found, every subfolder of a
     student's folder counts as an assignment.
     """
     folder = existing_class(class_folder)
@@ -113,9 +113,9 @@ def extend(
     *,
     course: Path | str = HERE,
 ) -> StoredExtension:
-    """Gives one student more time for one assignment; replaces an earlier extension.
+    """Gives one student more time for one assignment, instead of any earlier extension.
 
-    The extension is stored with its reason, and set in nbgrader's gradebook, so that nbgrader
+    The extension is stored with its reason, and copied to nbgrader's gradebook, so that nbgrader
     computes the same penalty. Nothing is graded again.
 
         autograder.extend("course", "ada", "causal_attention", "2d", why="ill")
@@ -145,7 +145,10 @@ def extend(
 
 
 def _newer_in_time(folder: Path, key: Key, until: datetime) -> tuple[Path, ...]:
-    """Returns kept submissions that are on time and newer than the one that counts."""
+    """Returns submissions that were set aside although they are on time and newer.
+
+    They are newer than the submission that counts.
+    """
     counting = arrival(folder.joinpath(SUBMITTED, *key)).stamped
     if counting is None or read_rules(folder).counts is not CountingRule.IN_TIME:
         return ()
@@ -159,7 +162,7 @@ def extend_all(
 ) -> list[StoredExtension]:
     """Grants the extensions in a table with the columns student, assignment, extension and why.
 
-    The assignment is a name or a title; an empty cell means every assignment of the course. All
+    The assignment is a name or a title; an empty cell means every assignment in the course. All
     rows are read before the first extension is stored. Raises `UserError` for a row that can't be
     used.
 
@@ -196,8 +199,8 @@ def withdraw(
 ) -> Decision:
     """Leaves a submission out of reports, exports and feedback, or includes it again.
 
-    Nothing is deleted. Without an assignment, this applies to all present and future work of a
-    student who has left.
+    Nothing is deleted. Without an assignment, applies to all present and future work of a student
+    who has left.
 
         autograder.withdraw("course", "ada", "causal_attention", "submitted by mistake")
         autograder.withdraw("course", "ben", None, "left the course")
@@ -273,7 +276,7 @@ def known_student(folder: Path, course: Course, student: str) -> str:
 
 
 def _record_extension(folder: Path, course: Course, assignment: Assignment, student: str) -> bool:
-    """Sets a submission's extension and penalty in the gradebook, if it is recorded there."""
+    """Updates a submission's extension and penalty in the gradebook, if it is recorded there."""
     from ..nbgrader import record, set_extension
 
     due = assignment.duedate

@@ -42,9 +42,9 @@ def collect(
     """Copies downloads and clones into `<into>/<student>/<assignment>/`.
 
     `into` is a class's folder of submissions, or the class folder. `times` is a platform's table of
-    submission times, and `zone` the time zone of times that do not state one (default: that of the
-    due dates). `roster` is GitHub Classroom's, which maps logins to students, or any other
-    platform's list, which first updates the class's roster, as `set_roster` does.
+    submission times, and `zone` is the time zone of times that do not state one (default: that of
+    the due dates). `roster` is either GitHub Classroom's roster, which maps logins to students, or
+    another platform's list, with which the class's roster is updated first, as `set_roster` does.
 
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)
@@ -86,7 +86,7 @@ def collect(
 
 
 def _with_requests(report: CollectReport, class_folder: Path, course: Course) -> CollectReport:
-    """Stores the requests for a second look; returns the report with the new requests."""
+    """Stores the requests for a second look; returns the report with only the new ones."""
     requests = add_requests(class_folder, [_request(course, one) for one in report.asked])
     new = {(one.student, one.request) for one in requests}
     return replace(report, asked=tuple(one for one in report.asked if (one.who, one.text) in new))
@@ -104,7 +104,7 @@ def collect_owned(
     assignment: str,
     owners: Mapping[str, tuple[Owner, ...]],
 ) -> CollectReport:
-    """Collects a folder for one assignment whose subfolders belong to the given owners."""
+    """Collects a folder for one assignment; `owners` maps its subfolders to their owners."""
     from ..collecting import CollectOptions
     from ..collecting import collect as bring
 
@@ -123,8 +123,8 @@ def undo_collect(class_folder: Path | str = "course") -> UndoReport:
         undone = autograder.undo_collect("course")
         print(undone.began, undone.taken_back, undone.left)
 
-    Files that have been edited by hand since then are kept. Raises `UserError` if there is nothing
-    to undo.
+    Keeps files that have been edited by hand since then. Raises `UserError` if there is nothing to
+    undo.
     """
     from ..collecting import undo
 

@@ -1,4 +1,4 @@
-"""Connects a class to a platform, and matches the assignments there with the course's."""
+"""Connects a class to a platform, and matches the course's assignments with those there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Access:
     """The options for connecting to a course on a platform.
 
     `at` is the address of the course page, which is needed only once, because it is stored with the
-    class. `links` maps assignments that have a different name on the platform to their numbers
+    class. `links` maps assignments to their numbers on the platform, if they have different names
     there. Tests replace `token` and `retry`.
     """
 
@@ -40,9 +40,8 @@ class Access:
 class Connection:
     """An open connection to a course on a platform.
 
-    `works` maps the course's assignments to the platform's assignments to which they are linked.
-    `notes` contains messages for the user; `unlinked` gives the reason for each assignment without
-    a link.
+    `works` maps each linked assignment in the course to the one on the platform. `unlinked` maps
+    the other assignments to reasons; `notes` contains messages for the user.
     """
 
     key: str
@@ -67,7 +66,7 @@ class Connection:
             write_links(self.folder, self.key, now.values())
 
     def listed(self, members: Iterable[Member]) -> PeopleList:
-        """Returns members as a list of people; Canvas's numbers identify them with certainty."""
+        """Returns members as a list of people; the numbers are unambiguous only on Canvas."""
         is_canvas = self.key == "canvas"
         rows = [
             {
@@ -156,7 +155,7 @@ def _check_apart(works: Mapping[str, PlatformAssignment]) -> None:
 
 
 class _Linking:
-    """Finds the course's assignments on the platform: as chosen, by known number, or by name."""
+    """Finds the course's assignments on the platform: by chosen or known number, or by name."""
 
     def __init__(
         self,
@@ -182,7 +181,7 @@ class _Linking:
                 )
 
     def work_of(self, assignment: Assignment) -> PlatformAssignment | None:
-        """Returns the platform's assignment, or None unless exactly one matches."""
+        """Returns the matching assignment on the platform, or None unless there is exactly one."""
         name = assignment.name
         if number := self._chosen.get(name):
             return self._works.get(number)

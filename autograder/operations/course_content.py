@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCheck:
-    """The problems with the files for students: files that are not up to date, and leaks."""
+    """The problems with the files for students: those that are not up to date, and leaks."""
 
     not_fresh: tuple[str, ...]
     leaks: tuple[str, ...]
@@ -59,8 +59,8 @@ def new(
 ) -> Scaffold:
     """Writes all files for a new exercise, or adds questions to an existing one.
 
-    An empty folder that is in no course becomes a course. The files contain marks for the author,
-    from which `validate` lists the remaining work.
+    An empty folder outside any course becomes a course. The files contain marks that show the
+    author what to write; `validate` lists them.
 
         autograder.new("ciphers", "shift", ["shift_letter"], course="my_course")
 
@@ -81,12 +81,12 @@ def release(
 ) -> ReleaseReport:
     """Writes assignments/ and the bundles for students, completely or not at all.
 
-    If `after` is true, bundles also contain the code of alternative right answers; use it when
+    If `after` is true, bundles also contain the code of alternative right answers; use this once
     everybody has submitted.
 
         autograder.release(["causal_attention"])
 
-    Raises `ContentError` for content that is wrong, unfinished, or reveals something hidden.
+    Raises `ContentError` if the content is wrong or unfinished, or reveals something hidden.
     """
     from .. import authoring
 
@@ -115,8 +115,8 @@ def validate(
 ) -> ValidationReport:
     """Grades solutions, stubs, alternatives and known mistakes, and reports unexpected verdicts.
 
-    `names` contains assignments or exercises (default: all). `starts` is called with the number of
-    cases, and `judged` after each case.
+    `names` contains names of assignments or exercises (default: all). `starts` is called with the
+    number of cases, and `judged` after each one.
 
         print(autograder.validate(["simplified_attention/scores"]).problems)
     """

@@ -22,7 +22,7 @@ from ..submission.class_files import (
 )
 from ..submission.intake import FoundSubmissions, find_submissions
 
-#: the folder at or above which a course is searched, if none is named
+#: the folder at or above which to look for a course if none is named
 HERE = Path()
 
 
@@ -30,10 +30,10 @@ HERE = Path()
 class Courses:
     """The submissions below a folder, and the courses that grade them.
 
-    `course` contains all assignments of the class. `own` grades with its suites; the nbgrader
-    course in the folder `notebooks` grades by executing notebooks unchanged. At least one of the
-    two exists. If `question` is given, only this question is graded. `stopped` contains the
-    submitted assignments that can't be graded.
+    `course` contains all of the class's assignments. `own` is the course with suites, if there is
+    one; `notebooks` is the folder of a course with nbgrader's own tests, if there is one. At least
+    one of the two exists. If `question` is given, only this question is graded. `stopped` contains
+    the submitted assignments that can't be graded.
     """
 
     course: Course
@@ -46,7 +46,7 @@ class Courses:
 
     @property
     def whole(self) -> Path:
-        """The class's folder of submissions, even if `submitted` is one submission."""
+        """The class's folder of submissions, even if `submitted` is only one of them."""
         place = self.submitted.resolve()
         around = place.parent.parent
         own = {assignment.name for assignment in self.own.assignments} if self.own else set()
@@ -61,8 +61,7 @@ class Courses:
 def course_at(folder: Path) -> Course:
     """Returns the course at or above a folder; raises `UserError` if there is none.
 
-    Assignments that can't be read are listed in the course's `broken`, so that the others can be
-    used.
+    Assignments that can't be read are listed in the course's `broken`; the others can be used.
     """
     return load_course(find_root(folder), must_be_whole=False)
 
@@ -78,11 +77,11 @@ def find_courses(
     assignment: str | None = None,
     question: str | None = None,
 ) -> Courses:
-    """Finds the submissions in a folder, their course, and any nbgrader course around them.
+    """Finds the submissions in a folder, and the course of either kind that grades them.
 
     `folder` is a class folder, its folder of submissions, or a single submission. `question`, if
-    given, is the name of the only question that is graded. Raises `UserError` if there is no course
-    of either kind, no submission, or no question with that name.
+    given, names the only question to grade. Raises `UserError` if there is no course of either
+    kind, no submission, or no question with that name.
     """
     submitted = inside(folder)
     theirs, home = outermost_of_students(submitted), class_home(submitted)
@@ -114,13 +113,13 @@ def find_courses(
 
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:
-    """Returns the named course, or else the class's own; raises `UserError` if neither exists."""
+    """Returns the named course, or else the class's; raises `UserError` if there is neither."""
     found = _own_course(course_folder, class_folder) or course_at(course_folder)
     return with_class_dates(found, class_folder)
 
 
 def class_course(course_folder: Path, class_folder: Path) -> Course:
-    """Returns the course of a class with nbgrader's own assignments, which have no exercises.
+    """Returns a class's course, including nbgrader's own assignments, which have no exercises.
 
     Raises `UserError` if there is neither a course nor such an assignment.
     """
@@ -134,7 +133,7 @@ def _course_of(course_folder: Path, configured: Path | None, class_folder: Path)
         notebooks = {path.parent.name for path in configured.glob("source/*/*.ipynb")}
     own = _own_course(course_folder, configured)
     if own is None and not notebooks:
-        own = course_at(course_folder)  # raises an error that says what is missing
+        own = course_at(course_folder)  # raise an error that says what is missing
     if own is None:
         course = Course((configured or class_folder).resolve(), ())
     else:
@@ -150,7 +149,7 @@ def chosen_assignments(course: Course, names: Collection[str]) -> list[Assignmen
 
 
 def _refuse_a_students_course(course: Course, theirs: Path) -> None:
-    """Raises `UserError` for a course among submissions, because the grader would run its tests."""
+    """Raises `UserError` if a course is among the submissions, as its tests would be run."""
     if course.root.is_relative_to(theirs):
         raise UserError(
             f"{course.root} contains source/ and solutions/, and is part of what is graded\n"
@@ -161,9 +160,9 @@ def _refuse_a_students_course(course: Course, theirs: Path) -> None:
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:
     """Returns the course at or above `course_folder`, if one was named.
 
-    Otherwise returns the course at or above the current folder or the class folder, or else the one
-    in nbgrader's configuration, or None if there is none. Raises `UserError` if the named folder is
-    in no course.
+    Otherwise, returns the course at or above the current folder or the class folder, or else the
+    one in nbgrader's configuration, or None if there is none. Raises `UserError` if the named
+    folder is in no course.
     """
     if course_folder != HERE:
         return course_at(course_folder)
@@ -177,7 +176,7 @@ def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None
 
 
 def _root_of(folder: Path) -> Path | None:
-    """Returns the root of the nearest course with suites, or None, as for nbgrader's courses."""
+    """Returns the root of the nearest course if it has suites, or else None."""
     with contextlib.suppress(UserError):
         root = find_root(folder)
         return root if any(root.glob("source/*/assignment.toml")) else None

@@ -15,7 +15,7 @@ from ..sandbox.temporary import temporary_folder
 from .courses import HERE, course_at
 from .grade import grade
 
-#: score and verdict by student, assignment, exercise and question
+#: (score, verdict) by student, assignment, exercise and question
 Scores = dict[str, dict[str, dict[str, dict[str, list[Any]]]]]
 
 

@@ -1,4 +1,4 @@
-"""Grades a class, then fills the gradebook. To follow a submission through the code, begin here."""
+"""Grades a class and fills the gradebook. Begin here to follow a submission through the code."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def grade(
     events: RunEvents | None = None,
     on_lateness: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> GradeReport:
-    """Grades every submission below a folder, `<student>/<assignment>/<exercise>.py` or `.ipynb`.
+    """Grades all submissions below a folder: `<student>/<assignment>/<exercise>.py` or `.ipynb`.
 
     `course` is the instructor's folder (default: the current folder or one above it). Result lines
-    are appended to `results` (default: results.jsonl next to `submitted`; for a single submission
-    of a class, the class's file). `gradebook` says whether to write nbgrader's gradebook (default:
+    are appended to `results` (default: results.jsonl next to `submitted`, or the class's own file
+    for a single submission). `gradebook` says whether to write nbgrader's gradebook (default: only
     if the folder is called `submitted`); before that, `on_lateness` is called with sentences about
-    due dates and late students. `secret` is the file with the class's secret, which shards share
-    (default: secret.key next to the results). `shard` is (index from 1, count). With `question`,
-    only this question is graded again; submissions that are new or have changed are graded as a
+    due dates and late students. `secret` is the file with the class's secret, which must be the
+    same for all shards (default: secret.key next to the results). `shard` is (index from 1, count).
+    With `question`, only this question is graded again; new or changed submissions are graded as a
     whole. `scheduler` is the address of a dask scheduler, whose workers then grade instead of this
-    machine.
+    machine's.
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])
@@ -117,17 +117,17 @@ def grade_stream(
     secret: Path | str | None = None,
     ready: Ready = lambda _: None,
 ) -> StreamReport:
-    """Grades the folder `<student>/<assignment>` named on each line, and stays ready for more.
+    """Grades the folder `<student>/<assignment>` named on each line, until there are no more.
 
     `answer` is called with each `SubmissionResult`, in order of completion, and with a
     `RefusedLine` for a line that names no submission. A line may also be JSON: {"path": ...,
-    "attempt": 2}. With `results`, the result lines are appended to that file and attempts are
+    "attempt": 2}. With `results`, the result lines are appended to that file, and attempts are
     counted; without it, every submission is a first attempt. `secret` is the file with the class's
     secret (default: secret.key next to the results, or in this folder).
 
         autograder.grade_stream(sys.stdin, lambda answer: print(json.dumps(answer.to_json())))
 
-    Returns when there are no more lines. Raises the same errors as `grade`.
+    Raises the same errors as `grade`.
     """
     file = Path(results) if results else None
     named = named_secret(secret, file) if secret else None

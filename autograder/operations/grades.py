@@ -1,4 +1,4 @@
-"""Gathers a class's grades for exports and pages: selected, with dates and missing work."""
+"""Gathers selected grades in a class for exports and pages, with dates and missing work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from ..results.last import keys_of
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """The options for showing grades: the selection, missing work, and whether to hide names."""
+    """The options for showing grades: which ones, how to treat missing work, and with what names.
+
+    If `is_anonymous` is true, names are replaced.
+    """
 
     selection: Selection = Selection()
     missing: Missing = Missing.KEEP
@@ -96,7 +99,7 @@ def class_grades(
 
 
 def _left(class_folder: Path, results: Sequence[SubmissionResult]) -> frozenset[str]:
-    """Returns the people who have left, by their names on the roster and in results."""
+    """Returns the names of people who have left, as on the roster and in results."""
     withdrawn = read_withdrawals(class_folder)
     people = (person.student for person in read_roster(class_folder).people)
     names = {*people, *(student for student, _ in keys_of(results))}
@@ -106,7 +109,7 @@ def _left(class_folder: Path, results: Sequence[SubmissionResult]) -> frozenset[
 def _chosen(
     keys: Iterable[Key], absent: Iterable[str], selection: Selection
 ) -> frozenset[str] | None:
-    """Returns the selected people; None means everybody."""
+    """Returns the selected people, or None for everybody."""
     if not selection.is_of_people and selection.student is None:
         return None
     return frozenset((*(student for student, _ in keys), *absent))
@@ -137,7 +140,7 @@ def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime)
 
 
 def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
-    """Maps each student, and the identifier of everybody else on the roster, to a person."""
+    """Maps each student in `keys`, and everybody's identifier on the roster, to a person."""
     roster = read_roster(class_folder)
     found = {person.student: person for person in roster.people}
     return found | {s: person for s, _ in keys if (person := roster.person(s))}
@@ -146,7 +149,7 @@ def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
 def _known_as(
     class_folder: Path, keys: Iterable[Key], waiting: Iterable[Key]
 ) -> Mapping[str, tuple[str, ...]]:
-    """Maps students to their other names, on the platform of their submission and on the roster."""
+    """Maps students to their other names: on their submission's platform, and on the roster."""
     if not class_folder.is_dir():
         return {}
     roster, origins = read_roster(class_folder), read_origins(class_folder)
@@ -163,7 +166,7 @@ def _known_as(
 
 
 def not_due_note(grades: Grades) -> str:
-    """Returns a note for an export about zeros for assignments that may still be submitted."""
+    """Returns a note for exports about zeros that are not given yet, as work may still arrive."""
     if grades.missing is not Missing.ZERO:
         return ""
     names = ", ".join(grades.not_due)
@@ -180,7 +183,7 @@ def missing_people(
 ) -> dict[str, tuple[str, ...]]:
     """Returns the people on the roster without a result, by assignment.
 
-    Each person is shown by name and identifier, or as "" if `wanted` hides names.
+    Each person is given as a name with the identifier, or as "" if `wanted` hides names.
     """
     roster, selection = read_roster(class_folder), wanted.selection
     withdrawn = read_withdrawals(class_folder)

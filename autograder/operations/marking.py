@@ -35,7 +35,7 @@ AUTOMATIC = "auto"
 
 @dataclass(frozen=True, slots=True)
 class EnteredMark:
-    """An entry for one answer, and the requests that it answered."""
+    """A manual entry for one answer, and the requests that it answered."""
 
     mark: Mark
     answered: tuple[Request, ...]
@@ -66,11 +66,11 @@ def mark(
 ) -> EnteredMark:
     """Enters points, a comment, or the answer to a request, for a student's answer to a question.
 
-    Points and comments are stored in nbgrader's gradebook, as if they were entered in formgrader,
-    and the late penalty is recalculated. `points` may be "auto" for the automatic score. In a
-    comment, `#name` means a comment in the class's bank. `question` may be the name of an
-    assignment, to answer a request about all of it. `by` is the grader (default: the current user's
-    name).
+    Points and comments are stored in nbgrader's gradebook, as if they had been entered in
+    formgrader, and the late penalty is recalculated. `points` may be "auto" for the automatic
+    score. In a comment, `#name` stands for a comment in the class's bank. To answer a request about
+    a whole assignment, `question` may be the assignment's name. `by` is the grader (default: the
+    current user's name).
 
         autograder.mark("course", "ada", "masking/causal_mask", points=1.5, comment="#diagonal")
 
@@ -101,7 +101,7 @@ def mark(
 
 
 def _asked_question(course: Course, name: str) -> tuple[QuestionSelector | None, str]:
-    """Returns a question and its assignment, or no question if an assignment is named."""
+    """Returns a question and its assignment, or None and the assignment if it is named itself."""
     if name in {assignment.name for assignment in course.assignments}:
         return None, name
     found = wanted_question(course.assignments, name)
@@ -141,7 +141,7 @@ def _enter(
     is_automatic = points == AUTOMATIC
     enter_grade(folder, key, points=number, is_automatic=is_automatic, comment=comment)
     if points is not None:
-        record(course, folder, own)  # computes the late penalty again
+        record(course, folder, own)  # recompute the late penalty
 
 
 def _points(entered: float | str | None, most: float) -> float:
@@ -166,7 +166,7 @@ def add_comment(
 ) -> bool:
     """Adds a comment to a class's bank, or replaces its text; returns whether the comment is new.
 
-    Without a question, the comment may be used for every question.
+    Without `question`, the comment may be used for every question.
 
         autograder.add_comment("course", "diagonal", "Position i attends to itself.")
 

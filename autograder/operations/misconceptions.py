@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class AddedMisconception:
-    """An entry that was added: its name in results, its file, and the number of renamed results."""
+    """A new known mistake: its name in results, its file, and how many results got this name."""
 
     name: str
     file: Path
@@ -49,16 +49,16 @@ def add_misconception(
     """Makes a student's answer a known mistake, and names equivalent answers in the class after it.
 
     `student` may also be the mark of a group from `unnamed_mistakes`. The answer's code is stored
-    without comments. Before that, a sandboxed worker executes the new entry, which must fail the
-    tests, behave as it did in the student's file, and get its own name. The entry becomes part of
-    the course, whose tests and tools execute it, so a person should read it: `approve` is first
-    called with its code. Nothing is graded again.
+    without comments. First, a sandboxed worker executes the code, which must fail the tests and
+    behave as it did in the student's file. Then `approve` is called with the code; a person should
+    read it, because the entry becomes part of the course, whose tests and tools execute it.
+    Finally, grading the entry must give it its own name. No submission is graded again.
 
         ok = lambda code: input(f"{code}Add this code? ") == "yes"
         add = autograder.add_misconception
         add("course", "ada", "masking", "causal_mask", name="n", confuses="c", hint="h", approve=ok)
 
-    Raises `UserError`, and changes nothing, if one of these conditions is not met.
+    Raises `UserError`, without any change, if one of these conditions is not met.
     """
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
@@ -131,7 +131,7 @@ def _chosen(
 def _because_it_never_ran(
     results: Sequence[SubmissionResult], student: str, exercise: str, question: str
 ) -> str:
-    """Returns an answer's error if it was never called, or else an empty string."""
+    """Returns an answer's error if it failed before it was ever called, or else an empty string."""
     for result in results:
         for of_exercise, item in result.questions():
             is_it = (of_exercise.exercise, item.question) == (exercise, question)

@@ -1,4 +1,4 @@
-"""Groups the wrong answers in a class that behave alike and match no known mistake."""
+"""Groups a class's wrong answers that match no known mistake by their behavior."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .reading import last_class_results
 
 @dataclass(frozen=True, slots=True)
 class UnnamedMistake:
-    """Wrong answers to one question that behave alike and have no name.
+    """A group of unnamed wrong answers to one question that behave alike.
 
     `mark` identifies the group, `code` is one of its answers without comments, `calls` contains the
     calls that fail, and `relation` describes the first wrong value.
@@ -44,7 +44,7 @@ class UnnamedMistake:
 def unnamed_mistakes(
     class_folder: Path | str, assignment: str | None = None, *, course: Path | str = HERE
 ) -> tuple[UnnamedMistake, ...]:
-    """Returns groups of wrong answers that behave alike and have no name, the largest first.
+    """Returns groups of unnamed wrong answers that behave alike, the largest first.
 
     Withdrawn submissions are left out.
 
@@ -54,7 +54,7 @@ def unnamed_mistakes(
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
     if assignment is not None:
-        of_class.assignment(assignment)  # raises an error that lists the known ones
+        of_class.assignment(assignment)  # raise an error that lists the known ones
     groups: defaultdict[tuple[str, ...], list[UnnamedAnswer]] = defaultdict(list)
     for found in unnamed_in(selected(folder, last_class_results(folder), Selection())):
         if assignment in (None, found.result.assignment):
@@ -96,12 +96,12 @@ def folder_of(folder: Path, found: UnnamedAnswer) -> Path:
 
 
 def anonymous(folder: str, exercise: Exercise, question: str) -> str:
-    """Returns the code of one answer; runs in a child process with limits."""
+    """Returns the code of one answer without comments; runs in a child process with limits."""
     return anonymous_code(read_exercise(Path(folder), exercise).text, question)
 
 
 def anonymous_code(text: str, question: str) -> str:
-    """Returns the definition of a question and all code that it needs, without comments.
+    """Returns a question's definition and all code that it needs, without comments.
 
     Raises `SubmissionError` if the text does not define the question.
     """

@@ -27,7 +27,7 @@ from .courses import Courses
 
 @dataclass(frozen=True, slots=True)
 class RecordedGrades:
-    """The contents of the gradebook after a run. `db_url` is None if the run itself filled it.
+    """The grades recorded after a run. `db_url` is None if the run itself filled the gradebook.
 
     `unrecorded` is the number of results that can't be recorded until a person solves a problem.
     """
@@ -43,12 +43,12 @@ class GradeReport:
     """The outcome of a run, and the last result of each submission in it.
 
     `results` are read from the file when they are accessed. `lateness` contains sentences about due
-    dates, about late students, and about students whose earlier submission counts. `stopped` maps
-    each assignment that could not be graded to the reason; the others were graded. `unused_dates`
-    contains sentences about dates in `due.csv` whose assignment or section does not exist. `costs`
-    maps stages to CPU seconds; it is empty if nothing was graded on this machine. `waiting` lists
-    the submissions that a person should look at and that nobody has dealt with; it is empty if this
-    run did not write the gradebook.
+    dates, late students, and students whose earlier submission counts. `stopped` maps each
+    assignment that could not be graded to the reason; the others were graded. `unused_dates`
+    contains sentences about dates in `due.csv` for assignments or sections that do not exist.
+    `costs` maps stages to CPU seconds; it is empty if nothing was graded on this machine. `waiting`
+    lists submissions that a person should review and that nobody has reviewed yet; it is empty if
+    this run did not write the gradebook.
     """
 
     run: RunReport
@@ -71,7 +71,7 @@ def class_outcome(
     gradebook: bool,
     on_lateness: Callable[[Sequence[str]], None],
 ) -> GradeReport:
-    """Updates lateness and the gradebook if the class has one; returns the results that count.
+    """Updates lateness and the gradebook if `gradebook` is true; returns the results that count.
 
     `best` contains the sentences that `let_best_count` returned. `on_lateness` is called before
     penalties are applied.
@@ -107,7 +107,7 @@ def _lateness(
 
 
 def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> RecordedGrades | None:
-    """Fills the gradebook; a run over notebooks with nbgrader's own tests has already done so."""
+    """Fills the gradebook, except for nbgrader's own assignments, which the run itself recorded."""
     class_folder = courses.class_folder
     names = {assignment.name for assignment in courses.own.assignments} if courses.own else set()
     others = results.of(lambda key: key[1] not in names)
@@ -121,7 +121,7 @@ def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> Recor
         sorted(results.keys),
         without=[GRADEBOOK_FILE, ALLOWED_FILE],
     )
-    # always write the gradebook in a mixed class, or if it is outside the class folder
+    # skip this only if the gradebook is in the class folder and contains no other assignments
     if not courses.notebooks and (class_folder / GRADEBOOK_FILE).is_file():
         known = step.known()
         if known is not None:

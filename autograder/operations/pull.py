@@ -1,6 +1,7 @@
 """Copies people, due dates and submissions from a Canvas or Moodle course into a class folder.
 
-All changes are first found and shown; then `collect` places the submissions.
+First, all changes are found and shown; then they are carried out, and `collect` places the
+submissions.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ PARTS = ("roster", "dates", "submissions")
 
 @dataclass(frozen=True, slots=True)
 class PullPlan:
-    """All changes that a pull will make; `waits` lists the work that a person must do."""
+    """All changes that a pull will make; `waits` lists work that a person must do."""
 
     platform: str
     title: str
@@ -165,7 +166,7 @@ class _Pull:
             )
 
     def _known(self) -> Mapping[str, KnownMember]:
-        """Returns the people who will be on the roster, by number; only they get extensions."""
+        """Returns people who will be on the roster, by number; others can't get extensions."""
         new = () if "roster" in self._parts else self._change.added
         return {
             number: KnownMember(self._name(number), person)
@@ -174,7 +175,7 @@ class _Pull:
         }
 
     def _name(self, number: str) -> str:
-        """Returns the class's name for a member, from the folder or the roster."""
+        """Returns a member's name in the class: the folder's or, without one, the roster's."""
         student = self._person[number].student
         return self._student.get(student, student)
 
@@ -203,7 +204,7 @@ class _Pull:
         return time is not None and is_collected(self._folder, key, origin, time)
 
     def _attempts(self, name: str, work: PlatformAssignment) -> Mapping[str, Sequence[Attempt]]:
-        """Returns the attempts of each member, or {} if the assignment can't be read."""
+        """Returns each member's attempts, or {} if the assignment can't be read."""
         found: dict[str, list[Attempt]] = {}
         try:
             attempts = self._there.platform.attempts(work, list(self._members.values()))
@@ -239,7 +240,7 @@ class _Pull:
         for item in plan.extensions:
             why = f"{plan.platform}: due {item.due}"
             extend(self._folder, item.student, item.assignment, item.after, why, course=where)
-        dated = course_of_class(where, self._folder)  # with the new dates
+        dated = course_of_class(where, self._folder)  # has the new dates
         downloads = Downloads(self._there, dated, on_progress)
         return downloads.collect(plan.submissions), downloads.waits
 
@@ -247,13 +248,13 @@ class _Pull:
 def _folders(
     class_folder: Path, origins: Mapping[Key, Origin], roster: Roster
 ) -> Mapping[str, str]:
-    """Returns the folder of each person on the roster who has one below `submitted/`."""
+    """Maps people on the roster to the names of their folders below `submitted/`."""
     submitted = class_folder / SUBMITTED
     there = [path.name for path in sorted(submitted.glob("*")) if path.is_dir()]
     numbers = {o.student: f"{squashed(o.name)}_{o.number}" for o in origins.values() if o.number}
     found: dict[str, str] = {}
     for name in there:
         if person := roster.person(name) or roster.person(numbers.get(name, "")):
-            student = unquote(name)  # names that no folder can have are encoded
+            student = unquote(name)  # decode a name that is not valid for a folder
             found.setdefault(person.student, student if for_file_name(student) == name else name)
     return found

@@ -21,7 +21,7 @@ _MINUTE = timedelta(minutes=1)
 class DateChange:
     """A change to a due date.
 
-    `section` is "" for everybody's date, and `before` is "" if there was no date.
+    `section` is "" for the general date, and `before` is "" if there was no date.
     """
 
     assignment: str
@@ -43,14 +43,14 @@ class ExtensionChange:
 
 @dataclass(frozen=True, slots=True)
 class KnownMember:
-    """A member who is known to the class: the name in the class, and the roster's entry."""
+    """A member of the class, with the name used there and the entry on the roster."""
 
     student: str
     person: Person
 
 
 class NewDates:
-    """Finds the dates of linked assignments that a pull will change."""
+    """Finds the dates that a pull will change for linked assignments."""
 
     def __init__(self, connection: Connection, class_folder: Path) -> None:
         self._there = connection
@@ -60,7 +60,7 @@ class NewDates:
         self.notes: list[str] = []
 
     def changes(self) -> Sequence[DateChange]:
-        """Returns the changed due dates for everybody, and for sections and groups."""
+        """Returns changes to the general due dates, and to those of sections and groups."""
         return [
             change
             for name, work in self._there.works.items()
@@ -70,7 +70,7 @@ class NewDates:
         ]
 
     def extensions(self, known: Mapping[str, KnownMember]) -> Sequence[ExtensionChange]:
-        """Returns the changed extensions, given the known members by their numbers."""
+        """Returns the changed extensions; `known` contains members by number."""
         return [
             change
             for name, work in self._there.works.items()
@@ -110,7 +110,7 @@ def _zone(connection: Connection) -> str:
 def _date_changes(
     assignment: Assignment, work: PlatformAssignment, dates: ClassDates, zone: str
 ) -> Iterator[DateChange]:
-    """Yields the due dates for everybody and for sections that differ from the class's."""
+    """Yields the changes to the general due date, and to those of sections."""
     before = dates.of_all(assignment)
     if work.due is not None and not _same(before, work.due):
         text = _shown(before)
@@ -123,7 +123,7 @@ def _date_changes(
 
 
 def _same(due: DueDate | None, moment: datetime) -> bool:
-    """Returns whether a due date is `moment`, to the minute or second that the due date names."""
+    """Returns whether a due date is `moment`; a date without seconds includes its whole minute."""
     if due is None:
         return False
     return due.at == moment or (not due.at.second and 0 <= (moment - due.at).total_seconds() < 60)

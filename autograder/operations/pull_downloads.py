@@ -26,7 +26,7 @@ from .connection import Connection
 if TYPE_CHECKING:
     from ..collecting import CollectReport, Owner
 
-#: the folder for files of assignments that are not completely downloaded
+#: the folder for the files until an assignment is completely downloaded
 _DOWNLOADS = ".pulling"
 
 
@@ -60,7 +60,7 @@ class Downloads:
         self._done = 0
 
     def collect(self, incoming: Sequence[IncomingSubmission]) -> CollectReport | None:
-        """Downloads and collects one assignment after another, early attempts before later ones."""
+        """Downloads and collects the assignments one by one, earlier attempts before later ones."""
         total = sum(len(usable(item.attempt)) for item in incoming)
         reports: list[CollectReport] = []
         for batch in _rounds(incoming):
@@ -94,7 +94,7 @@ class Downloads:
         except PlatformFailure:
             raise
         except UserError as error:
-            if isinstance(error.__cause__, OSError):  # this machine's disk would fail again
+            if isinstance(error.__cause__, OSError):  # the disk would fail again
                 raise
             self.waits.append(f"{item.student}/{item.assignment}: {error}")
             return False
@@ -142,7 +142,7 @@ def usable(attempt: Attempt) -> Sequence[SubmittedFile]:
 
 
 def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[IncomingSubmission]]:
-    """Yields rounds of an assignment's submissions, each with at most one per student."""
+    """Yields batches of an assignment's submissions, each with at most one per student."""
     left: dict[str, dict[str, list[IncomingSubmission]]] = {}
     for item in incoming:
         left.setdefault(item.assignment, {}).setdefault(item.student, []).append(item)
@@ -153,7 +153,7 @@ def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[Incomin
 
 
 def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path, SubmittedFile]]:
-    """Yields the path for each file, in a subfolder if that path is already taken.
+    """Yields the path for each file, which is in a subfolder if the usual path is already taken.
 
     Platforms allow a file and a folder with the same name; a file system does not.
     """

@@ -1,6 +1,6 @@
 """Writes the grades of a class, with feedback if requested, into a course on Canvas or Moodle.
 
-First, the grades on the platform are read: grades that are already equal, or that somebody else has
+First, the grades on the platform are read. Grades that are already equal, or that somebody else has
 changed there, are left alone.
 """
 
@@ -58,9 +58,9 @@ class FeedbackKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GradeChange:
-    """A grade to write: the grade that the platform shows now, and the one that it will show.
+    """A grade to write: `before` is the grade that the platform shows now, or None.
 
-    `before` is None if the platform shows no grade.
+    `digest` identifies the feedback.
     """
 
     student: str
@@ -72,7 +72,7 @@ class GradeChange:
 
 @dataclass(frozen=True, slots=True)
 class PushPlan:
-    """All grades that a push will write, and the number of grades that are already equal.
+    """All grades that a push will write; `same` is the number of grades that are already equal.
 
     `waits` contains messages about work that a person must do.
     """
@@ -192,13 +192,13 @@ class _Push:
         return class_grades(self._folder, results, self._showing, dates)
 
     def _names(self) -> Sequence[str]:
-        """Returns each member's name on the class's roster, or "" for a member who is not on it."""
+        """Returns each member's name on the class's roster, or "" for those who are not on it."""
         change = compare_people(self._folder, self._there.listed(self._members))
         new = set(change.added)
         return ["" if name in new else name for name in change.students]
 
     def _table(self) -> Table:
-        """Returns the members as a table in the format that the platform exports."""
+        """Returns the members as a table in the platform's export format."""
         is_canvas = self._there.key == "canvas"
         rows = [
             {
@@ -265,7 +265,7 @@ class _Push:
     def _missing(
         self, name: str, grades: Grades, position: int, student: str, grade: Grade
     ) -> GradeChange | None:
-        """Returns a zero for a missing submission, if one is requested and there is no grade yet.
+        """Returns a zero for a missing submission if zeros are requested and it has no grade yet.
 
         Only people on the class's roster who have not left get a zero.
         """
@@ -306,7 +306,7 @@ class _Push:
     def _update(
         self, result: SubmissionResult, member: Member, grade: Grade, pushed: PushedGrade | None
     ) -> tuple[GradeUpdate, str]:
-        """Returns the grade, with feedback if the platform lacks it, and the feedback's digest."""
+        """Returns the grade and the feedback's digest; adds feedback that the platform lacks."""
         from ..feedback import page_of
 
         update = GradeUpdate(member.number, result.score)
@@ -337,7 +337,7 @@ class _Push:
     def apply(
         self, plan: PushPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[int, Sequence[str]]:
-        """Writes the grades in batches; returns how many it wrote, and notes about the others."""
+        """Writes the grades in batches; returns how many it wrote, and notes about the rest."""
         waits: list[str] = []
         written = done = 0
         for name, work in self._there.works.items():

@@ -22,7 +22,7 @@ def class_results(class_folder: Path | str) -> list[SubmissionResult]:
 
 
 def last_class_results(class_folder: Path | str) -> LastResults:
-    """Returns the last result of each student and assignment; each is read when it is accessed."""
+    """Returns the last result for each student and assignment; each is read when it is accessed."""
     return LastResults(results_file(class_folder))
 
 
@@ -35,7 +35,7 @@ def class_folder_at(path: Path | str) -> Path:
 
 
 def results_file(class_folder: Path | str) -> Path:
-    """Returns the results file of a class; raises `UserError` if nothing has been graded."""
+    """Returns a class's results file; raises `UserError` if nothing has been graded."""
     folder = class_home(class_folder)
     path = folder / RESULTS_FILE if folder.is_dir() else folder
     if not path.is_file():
@@ -44,9 +44,9 @@ def results_file(class_folder: Path | str) -> Path:
 
 
 def counted_results(class_folder: Path | str) -> LastResults:
-    """Returns the last result of each submission, with the manual changes in the gradebook.
+    """Returns the last result for each submission, with manual changes from the gradebook.
 
-    Results are read when they are accessed. Assignments that only nbgrader graded are included.
+    Results are read when they are accessed. Includes assignments that only nbgrader has graded.
     Raises `UserError` if there are no results.
     """
     from ..nbgrader import graded_elsewhere, human_work
@@ -57,5 +57,5 @@ def counted_results(class_folder: Path | str) -> LastResults:
     results = LastResults(path) if is_alone else last_class_results(folder)
     others = graded_elsewhere(folder, {assignment for _, assignment in results.keys})
     if not results and not others:
-        results_file(folder)  # raises an error that says what to do
+        results_file(folder)  # raise an error that says what to do
     return results.together_with(others).changed(partial(counted, work=human_work(folder)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 def report(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, course: Path | str = HERE
 ) -> Report:
-    """Returns the report on a class: shared mistakes, questions, points, and students to look at.
+    """Returns a class's report: shared mistakes, questions, points, and students who need a look.
 
     print([q.question for q in autograder.report("course").questions])
     """
@@ -83,7 +83,7 @@ def _codes(
 def _comments(
     folder: Path, counted: Sequence[SubmissionResult], showing: DisplayOptions
 ) -> Mapping[QuestionKey, Sequence[str]]:
-    """Returns the names of the bank's comments on each answer."""
+    """Returns the names of the comments from the bank that were given on each answer."""
     from ..nbgrader import human_work
 
     if not folder.is_dir():
@@ -97,7 +97,7 @@ def _comments(
 
 
 def _sentences(folder: Path, course: Path) -> Mapping[str, str]:
-    """Returns the sentences of known mistakes, or an empty mapping if no course is found."""
+    """Returns the sentences about known mistakes, or an empty mapping if no course is found."""
     try:
         return mistake_sentences(course_of_class(course, folder))
     except UserError:

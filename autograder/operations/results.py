@@ -1,4 +1,4 @@
-"""Turns a class's results into a gradebook, feedback, pairs of similar submissions and exports."""
+"""Turns a class's results into a gradebook, feedback, exports and pairs of similar submissions."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def deliver_feedback(
 def similar(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, course: Path | str = HERE
 ) -> list[SimilarPair]:
-    """Returns pairs of submissions that share unusual code, for a person to look at.
+    """Returns pairs of submissions that share unusual code, which a person should look at.
 
     print([(pair.left.student, pair.right.student) for pair in autograder.similar("course")])
     """
@@ -152,7 +152,7 @@ def export(
     """Writes grades in a format of `export_formats()`, by default into the class folder.
 
     `course` provides due dates, in addition to those of the class. `showing` says whose grades to
-    write, and what to write for missing submissions. `roster` is the file with the students' Canvas
+    write, and what to write for missing submissions. `roster` is a file with the students' Canvas
     or Moodle IDs.
 
         autograder.export("csv", "course", to="grades.csv")

@@ -1,4 +1,4 @@
-"""Manages requests for a second look, and lists the answers that are waiting for each grader."""
+"""Manages requests for a second look, and lists the answers that each grader has to grade."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class NewRequests:
-    """New requests, and notes about requests that could not be used."""
+    """The requests that are new, and notes about those that could not be used."""
 
     new: tuple[Request, ...]
     notes: tuple[str, ...]
@@ -41,7 +41,7 @@ class NewRequests:
 
 @dataclass(frozen=True, slots=True)
 class WaitingAnswers:
-    """One question's answers that are waiting for a grader; `why` is "to grade" or "request"."""
+    """The answers to a question that wait for one grader; `why` is "to grade" or "request"."""
 
     grader: str
     assignment: str
@@ -54,8 +54,8 @@ class WaitingAnswers:
 class GradersWork:
     """The answers waiting for each grader, and how many answers each person has graded.
 
-    `graded` contains rows of grader, assignment, question and number. Entries made in formgrader
-    have the name `formgrader`, because nbgrader does not record who made them.
+    Each row in `graded` contains a grader, an assignment, a question and the number of answers. The
+    grader is `formgrader` for entries made there, because nbgrader does not record who made them.
     """
 
     waiting: tuple[WaitingAnswers, ...]
@@ -63,7 +63,7 @@ class GradersWork:
 
 
 def class_requests(class_folder: Path | str) -> tuple[Request, ...]:
-    """Returns all requests of a class, with their answers."""
+    """Returns all requests in a class, with their answers."""
     return read_requests(existing_class(class_folder))
 
 
@@ -109,7 +109,7 @@ def _named_assignment(course: Course, text: str) -> str:
     words = re.sub(r"[\W_]+", "_", f" {text} ".casefold())
     names = [assignment.name for assignment in course.assignments]
     found = {name for name in names if f"_{name}_" in words}
-    # a name may be part of a longer one; then only the longer one counts
+    # if a name is part of a longer one, only the longer one counts
     found -= {name for name in found for other in found if name != other and name in other}
     found = found or {name for name in names if question_named_in(course, name, text)}
     if len(found) != 1:
@@ -121,7 +121,7 @@ def _named_assignment(course: Course, text: str) -> str:
 
 
 def question_named_in(course: Course, assignment: str, text: str) -> str:
-    """Returns the assignment's question that a text names, or "" if it names none or several."""
+    """Returns the question in the assignment that a text names, or "" unless it names one only."""
     words = set(re.findall(r"\w+", text))
     own = next((a.exercises for a in course.assignments if a.name == assignment), ())
     found = [f"{e.name}/{q.name}" for e in own for q in e.questions if q.name in words]
