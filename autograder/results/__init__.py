@@ -1,1 +1,1 @@
-"""Handles submission results: the file, the results that count, manual grades and wording."""
+"""Handles results: their file, the ones that count, manual grades, changes and wording."""

@@ -1,4 +1,4 @@
-"""Finds the changes that regrading made: student, question, old and new score, and causes."""
+"""Finds what regrading has changed: student, question, old and new score, and causes."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Change:
     """A change to the points or maximum of a student's question.
 
     `before` is None for a new question, and `after` is None for one that was removed. `between`
-    contains the intermediate scores outside the range from `before` to `after`, such as 100 in 0,
-    100, 0.
+    contains intermediate scores outside the range from `before` to `after`, such as 100 if the
+    scores were 0, 100 and 0.
     """
 
     student: str
@@ -57,7 +57,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """All graded results of one submission in order, and the index of the one to compare with."""
+    """A submission's graded results in order; `before` is the index of the one to compare with."""
 
     lines: tuple[SubmissionResult, ...]
     before: int
@@ -69,10 +69,10 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class OutdatedScore:
-    """A score that a human entered before the answer or the question changed.
+    """A score that a human entered before the answer or its automatic score changed.
 
-    The score that counts is `entered`. The automatic score was `before` when the human probably
-    entered it, and is `after` now.
+    The score that counts is `entered`. `before` was probably the automatic score when the human
+    entered it; `after` is the automatic score now.
     """
 
     student: str
@@ -92,8 +92,8 @@ def attempts(
 ) -> list[Attempts]:
     """Groups the graded results by submission, sorted by student and assignment.
 
-    `seen` is the number of results for each assignment that the instructor has looked at. Later
-    results are compared with a submission's last result among these, or else with its first one.
+    `seen` says how many results the instructor has looked at for each assignment. Later results are
+    compared with a submission's last result among these, or with its first result if there is none.
     Submissions that are not in `only` are left out.
     """
     numbers: dict[str, int] = {}
@@ -117,7 +117,7 @@ def changes(found: Iterable[Attempts]) -> list[Change]:
 
 
 def manual_changes(found: Iterable[Attempts], work: HumanWork) -> list[Change]:
-    """Returns the changes that humans made to automatic scores."""
+    """Returns the changes to automatic scores that humans made."""
     return [change for one in found for change in _manual(one, work) if _is_change(change)]
 
 
@@ -181,7 +181,7 @@ def _beyond(found: Sequence[Score | None]) -> Iterator[Score]:
 def _causes(
     before: SubmissionResult, after: SubmissionResult, was: Score | None, is_now: Score | None
 ) -> Iterator[Cause]:
-    # another version of judging also changes the suite's digest
+    # a different version of the grader also changes the suite's digest
     is_regraded = before.judging != after.judging
     is_same = (
         before.submission_digest == after.submission_digest,
@@ -196,7 +196,7 @@ def _causes(
 
 
 def scores(result: SubmissionResult) -> dict[tuple[str, str], Score]:
-    """Returns the scores of a result by exercise and question."""
+    """Returns a result's scores by exercise and question."""
     return {
         (exercise.exercise, question.question): Score(question.score, question.max_score)
         for exercise, question in result.questions()

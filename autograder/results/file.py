@@ -1,4 +1,4 @@
-"""Reads and writes results files: each grading of a submission appends one line of JSON."""
+"""Reads and writes results files, to which each grading of a submission adds one line of JSON."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ GradedKey = tuple[str, str, str, str]
 
 
 class History:
-    """The graded submissions of a results file; `len` returns their number.
+    """The gradings in a results file; `len` counts them, without immediate repetitions.
 
-    A key is in the history only if the submission's last line has it, because only the last line
-    counts: files and suites may return to an earlier version.
+    A key is in the history only if it is the key of the submission's last line: an earlier line
+    does not count, because files and suites may return to an earlier version.
     """
 
     def __init__(self) -> None:
-        #: for each student and assignment, the digests of submission and suite in order; for a
-        #: large class, tuples take half the memory of a set and a list
+        #: the (submission, suite) digests in order, by student and assignment; for a large class,
+        #: tuples take half the memory of a set and a list
         self._graded: dict[Key, tuple[tuple[str, str], ...]] = {}
         self._failed: set[Key] = set()
 
@@ -59,7 +59,7 @@ class History:
     def attempt(self, student: str, assignment: str, digest: Callable[[], str]) -> int:
         """Returns the number of an attempt, from 1; different files count as a new attempt.
 
-        `digest` computes the digest of the submission; it is called only if there are lines.
+        `digest` computes the submission's digest; it is called only if there are earlier lines.
         """
         lines = self._graded.get((student, assignment))
         if not lines:
@@ -71,7 +71,7 @@ class History:
 class ResultsFile:
     """An open results file, to which only this grader appends.
 
-    A truncated last line, left by a killed grader, is moved to `<name>.truncated`. Raises
+    If a killed grader has left a truncated last line, it is moved to `<name>.truncated`. Raises
     `UserError` if the file can't be written, is not a regular file, or is in use by another grader.
     """
 
@@ -80,7 +80,7 @@ class ResultsFile:
         self.truncated: Path | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # unbuffered: closing the file must not retry a write that the disk refused
+            # unbuffered, because closing the file must not retry a write that failed
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - kept open
         except OSError as error:
             raise UserError(
@@ -97,7 +97,7 @@ class ResultsFile:
         self._set_truncated_line_aside()
 
     def history(self) -> History:
-        """Returns the history of submissions graded before."""
+        """Returns the history of earlier gradings."""
         history = History()
         for line in lines_of(self.path):
             history.add(*parsed(self.path, line, _key_of))
@@ -112,7 +112,7 @@ class ResultsFile:
                 line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
         except OSError as error:
-            # if this fails as well, the truncated line is set aside at the next start
+            # if this also fails, the truncated line is set aside at the next start
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file.fileno(), end)
             raise GraderError(
@@ -151,7 +151,7 @@ class ResultsFile:
 
 
 def read_results(path: Path) -> list[SubmissionResult]:
-    """Returns all results of a file, or an empty list if the file does not exist.
+    """Returns all results in a file, or an empty list if the file does not exist.
 
     Raises `UserError` with the number of a line that is not a result, or with the command that
     repairs a truncated last line.
@@ -161,7 +161,7 @@ def read_results(path: Path) -> list[SubmissionResult]:
 
 def _key_of(document: dict[str, Any]) -> tuple[GradedKey, SubmissionStatus]:
     key = (
-        # many lines share these strings, so each is kept once
+        # many lines share these strings, so keep only one copy of each
         *(str(document["student"]), sys.intern(str(document["assignment"]))),
         *(str(document["submission_digest"]), sys.intern(str(document["suite_digest"]))),
     )
@@ -169,7 +169,7 @@ def _key_of(document: dict[str, Any]) -> tuple[GradedKey, SubmissionStatus]:
 
 
 def graded_key(result: SubmissionResult) -> GradedKey:
-    """Returns the key under which the history keeps a result."""
+    """Returns a result's key in the history."""
     return result.student, result.assignment, result.submission_digest, result.suite_digest
 
 
@@ -199,7 +199,7 @@ class Line(NamedTuple):
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yields the non-empty lines of a file; yields none if the file does not exist.
+    """Yields a file's non-empty lines, or none if the file does not exist.
 
     Raises `UserError` with the command that repairs a truncated last line.
     """
@@ -219,7 +219,7 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def whole_size(path: Path) -> int:
-    """Returns the size of a file up to the end of its last whole line; reads only the end."""
+    """Returns a file's size up to the end of its last complete line; reads only the file's end."""
     with open(path, "rb") as file:
         end = file.seek(0, os.SEEK_END)
         while end:
@@ -234,7 +234,7 @@ def whole_size(path: Path) -> int:
 def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
     """Applies `of` to a line's document; raises `UserError` with the line number if that fails."""
     try:
-        text = line.data.decode("utf-8")  # json would guess another encoding
+        text = line.data.decode("utf-8")  # json would guess the encoding
         return of(read_untrusted_json(text, strict=True))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"
@@ -245,7 +245,7 @@ def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
 
 
 def iterate_results(path: Path) -> Iterator[SubmissionResult]:
-    """Yields all results of a file; raises `UserError` for a line that is not a result."""
+    """Yields all results in a file; raises `UserError` for a line that is not a result."""
     for line in lines_of(path):
         yield parsed(path, line, SubmissionResult.from_json)
 

@@ -1,7 +1,7 @@
-"""Provides the last result of each student and assignment, which is read only when it is used.
+"""Provides the last result for each student and assignment, which is read only when it is used.
 
-A result takes about 40 KB of memory, so a class's results are kept as positions in its file.
-Reading the results one by one then needs little memory, even for a large class.
+A result takes about 40 KB of memory, so only its position in the file is kept. Reading the results
+one by one thus needs little memory, even for a large class.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from .file import Line, lines_of, parsed
 
 Change = Callable[[SubmissionResult], SubmissionResult]
 
-#: the number and position of a line, or a result that is in no file
+#: a line's number and position, or a result that is not in the file
 _Place = tuple[int, int] | SubmissionResult
 
 
 class LastResults(Sequence[SubmissionResult]):
-    """The results in a file that count, sorted by student and assignment.
+    """The results that count in a file, sorted by student and assignment.
 
-    `wanted` restricts them to some keys. Raises `UserError` if the file is damaged.
+    With `wanted`, only results with these keys are included. Raises `UserError` if the file is
+    damaged.
     """
 
     def __init__(self, path: Path, wanted: Collection[Key] | None = None) -> None:
@@ -78,18 +79,18 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at([self._keys[n] for n in numbers], [self._places[n] for n in numbers])
 
     def together_with(self, others: Iterable[SubmissionResult]) -> LastResults:
-        """Returns these results and `others`, which replace results of the same submissions."""
+        """Returns these results and `others`, which replace results for the same submissions."""
         places = dict(zip(self._keys, self._places, strict=True))
         places |= {result.key: result for result in others}
         keys = sorted(places)
         return self._at(keys, [places[key] for key in keys])
 
     def changed(self, change: Change) -> LastResults:
-        """Returns the same submissions, with a function applied to each result."""
+        """Returns results to which a function is applied when they are read."""
         return self._at(self._keys, self._places, change)
 
     def renamed(self, key_of: Callable[[Key], Key], change: Change) -> LastResults:
-        """Returns the submissions with changed results and keys, sorted by the new keys."""
+        """Does the same as `changed`, but also changes the keys, and sorts by the new ones."""
         keys = [key_of(key) for key in self._keys]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return self._at([keys[n] for n in order], [self._places[n] for n in order], change)
@@ -110,7 +111,7 @@ class LastResults(Sequence[SubmissionResult]):
 
 
 def last_of(results: Iterable[SubmissionResult]) -> Sequence[SubmissionResult]:
-    """Returns the last result of each student and assignment, sorted by both.
+    """Returns the last result for each student and assignment, sorted by both.
 
     Results that are in a file are not read.
     """

@@ -1,4 +1,4 @@
-"""Defines records of human decisions after grading, and applies grades and penalties to results."""
+"""Defines records of what humans decide after grading, and applies them to results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ QuestionKey = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class HumanGrade:
-    """The entries of a human grader for one question; None means that nothing was entered.
+    """A human grader's entries for one question; None means that nothing was entered.
 
-    `reused` contains the names in the comment (`#NAME`) that are in the class's comment bank, and
-    `unknown` contains those that are not.
+    `reused` contains the names in the comment (`#NAME`) that are in the class's comment bank;
+    `unknown` contains the other names.
     """
 
     score: float | None = None
@@ -79,7 +79,7 @@ class HumanWork:
         return tuple(one for one in self.requests.get(key, ()) if one.question == question)
 
     def penalty(self, result: SubmissionResult) -> float:
-        """Returns the late penalty of a result in points."""
+        """Returns a result's late penalty in points."""
         return self.penalties.get(result.key, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Merges the results files from shards; a submission with two different scores is an error."""
+"""Merges results files from shards; two different results for a submission are an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..files import replacing
 from ..records import SubmissionResult, SubmissionStatus
 from .file import lines_of, parsed
 
-#: limits for lines from other machines: the number of attempts, and the rounding of sums of points
+#: limits for lines from other machines: the number of attempts, and the rounding error of sums
 _MOST_ATTEMPTS, _ROUNDING = 1_000_000, 1e-6
 #: the maximum number of bytes in the name of a folder
 _LONGEST_NAME = 255
@@ -29,10 +29,10 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class MergeReport:
-    """The numbers of lines that were written and that were left out.
+    """The numbers of lines that were written and left out.
 
-    A line is left out if it is equal to another one, or if it is for a failed submission that was
-    graded elsewhere.
+    A line is left out if it equals another one, or if grading failed and the submission was graded
+    elsewhere.
     """
 
     to: Path
@@ -42,7 +42,7 @@ class MergeReport:
 
 
 class _Entry(NamedTuple):
-    """The submission of a line and its position; sorting groups the lines of a submission."""
+    """A line's submission and position; sorting puts all lines of a submission together."""
 
     student: str
     assignment: str
@@ -63,7 +63,7 @@ def merge_results(paths: Sequence[Path], to: Path) -> MergeReport:
     """Writes the lines of results files into one file, sorted by student, assignment and attempt.
 
     The order of the files does not matter. Every line is validated, because it comes from another
-    machine. Raises `UserError` if two files have different results for one submission, if a file is
+    machine. Raises `UserError` if two files have different results for a submission, if a file is
     damaged or being written, or if `to` exists and is not one of the files.
     """
     _check(paths, to)
@@ -117,7 +117,7 @@ def _entries(source: int, path: Path) -> Iterator[_Entry]:
 
 def _may_name_a_folder(name: str) -> bool:
     try:
-        size = len(name.encode("utf-8", "surrogateescape"))  # Linux allows names of any bytes
+        size = len(name.encode("utf-8", "surrogateescape"))  # on Linux, names may contain any bytes
     except UnicodeEncodeError:
         return False
     return size <= _LONGEST_NAME and not {"/", "\0"} & set(name) and name not in ("", ".", "..")
@@ -126,8 +126,9 @@ def _may_name_a_folder(name: str) -> bool:
 def _in_form(document: Any) -> SubmissionResult:
     """Validates a document from another machine and returns its record; raises `ValueError`.
 
-    The schema checks most of the document. It can't check that numbers are finite, that no score
-    exceeds its maximum, or that no name of a student or an assignment leads out of its folder.
+    The schema checks most of the document. It can't check that numbers are finite, that scores
+    don't exceed their maximum, or that the names of students and assignments don't lead out of
+    their folders.
     """
     errors = (f"{e.json_path}: {e.message[:120]}" for e in _schema().iter_errors(document))
     if problem := next(errors, None):
@@ -154,23 +155,23 @@ def _schema() -> Draft202012Validator:
 
 
 def _comparable(result: SubmissionResult) -> str:
-    """Returns the parts of a result that must be equal on every machine."""
+    """Returns the parts of a result that must be equal on all machines."""
     points = [
         f"{exercise.exercise}/{question.question}={question.score!r}"
         for exercise, question in result.questions()
     ]
-    # includes sums: in a line that was edited by hand, the total may not be the sum of the parts
+    # compare the sums as well, which may be wrong in a line that was edited by hand
     sums = [repr(score) for score in (result.score, *(e.score for e in result.exercises))]
     return " ".join((result.submission_digest, result.suite_digest, *sums, *points))
 
 
 def _chosen(entries: Iterable[_Entry], paths: Sequence[Path]) -> tuple[list[_Entry], int, int]:
-    """Returns the lines to keep, and the numbers of equal and of failed lines that are left out."""
+    """Returns the lines to keep, and how many equal lines and failed lines are left out."""
     kept: list[_Entry] = []
     equal = failed = 0
     for _, group in groupby(entries, key=lambda entry: entry.submission):
         lines = list(group)
-        # in each file, only the last line counts, as always; earlier ones are not compared
+        # in each file, only the last line counts, so earlier ones are not compared
         last = {line.source: line for line in lines if not line.is_failed}
         counted = list(last.values())
         for other in counted[1:]:

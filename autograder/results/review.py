@@ -20,7 +20,7 @@ _LOOK: dict[Verdict, str] = {
 def never_ran(exercise: ExerciseResult) -> bool:
     """Returns whether an exercise has several questions, and all of them ended with an error.
 
-    The cause may be a single line. Such answers show no behavior that other answers could share.
+    A single line may have caused all errors, so nothing is known about the answers themselves.
     """
     questions = exercise.questions
     return len(questions) > 1 and all(question.verdict is Verdict.ERROR for question in questions)
@@ -35,18 +35,18 @@ def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
 
 
 def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]) -> bool:
-    """Returns whether there is a reason for a review that nobody has dealt with yet.
+    """Returns whether there is a reason for a review that nobody has settled yet.
 
-    `done` contains the exercises and questions of this submission in which a person has entered
-    something. An entry for a question settles that question; an entry for any question of an
-    exercise settles the reasons that concern the whole exercise.
+    `done` contains pairs of an exercise and a question for which a person has entered something.
+    This settles the reasons that concern the question, the exercise as a whole, or the submission
+    as a whole.
     """
     settled = {tuple(place[:length]) for place in done for length in range(3)}
     return any(tuple(place) not in settled for place, _ in _reasons(result))
 
 
 def _reasons(result: SubmissionResult) -> Iterator[tuple[Sequence[str], str]]:
-    """Yields where each reason applies (at most an exercise and a question), and its text."""
+    """Yields what each reason concerns (an exercise, or also a question), and its text."""
     for exercise in result.exercises:
         yield from _of_exercise(exercise)
     yield from (((), note) for note in result.notes if note.startswith(LOOK))

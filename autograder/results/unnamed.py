@@ -1,4 +1,4 @@
-"""Finds wrong answers in results that no known mistake explains, and gives them names."""
+"""Finds wrong answers that no known mistake explains, and gives them names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARK = 8
 
 @dataclass(frozen=True, slots=True)
 class UnnamedAnswer:
-    """One unnamed wrong answer, and the result that contains it."""
+    """An unnamed wrong answer, and the result that contains it."""
 
     result: SubmissionResult
     exercise: str
@@ -27,12 +27,12 @@ class UnnamedAnswer:
 
     @property
     def mark(self) -> str:
-        """A short name for the group of answers that behave alike."""
+        """A short name for this group of answers that behave alike."""
         return (self.question.behaviour or "").partition(":")[2][:_MARK]
 
 
 def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[UnnamedAnswer]:
-    """Yields the unnamed wrong answers that ran and whose behavior is known."""
+    """Yields unnamed wrong answers with known behavior, except in exercises that never ran."""
     for result in results:
         for exercise, question in result.questions():
             is_unnamed = question.behaviour is not None and question.misconception is None
@@ -41,7 +41,7 @@ def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[UnnamedAnswer]:
 
 
 def with_name(found: UnnamedAnswer, name: str, hint: str) -> SubmissionResult:
-    """Returns the result with a name and a hint for the answer, and otherwise unchanged."""
+    """Returns the result, in which the answer now has this name and hint."""
     exercises = tuple(
         replace(
             exercise,
