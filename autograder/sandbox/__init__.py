@@ -1,8 +1,8 @@
 """Starts a fork server, requests sandboxed workers from it, and communicates with them.
 
 This package handles tensors, but knows nothing about tests. The grader can start a fork server
-before it imports torch: `sandbox.session`, the channel to a worker, is imported only when the first
-worker is requested.
+before it imports torch, because `sandbox.session`, the channel to a worker, is imported only when
+the first worker is requested.
 """
 
 from .clock import Budget

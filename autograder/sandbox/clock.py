@@ -13,11 +13,11 @@ from ..records import Limits
 
 @dataclass(slots=True)
 class Budget:
-    """The remaining wall and CPU seconds for a question; only time inside calls counts."""
+    """The wall and CPU seconds left for a question; only time inside calls is charged."""
 
     wall: float
     cpu: float
-    #: seconds that the worker waited for a processor and that have been refunded
+    #: how many seconds the worker has waited for a processor; these have been refunded
     waited: float = 0.0
 
     @classmethod
@@ -31,13 +31,13 @@ class Budget:
 
 
 #: the maximum number of seconds charged between two checks of the clock. The grader checks it ten
-#: times a second; a longer gap is not the worker's fault: the grader was stopped, the machine was
-#: suspended, or the clock was changed
+#: times a second. A longer gap is not the worker's fault: the grader was stopped, or the machine
+#: was suspended
 _LONGEST_LOOK = 1.0
 
 
 class Clock:
-    """Charges wall and CPU time to a budget while a call runs and the grader watches it."""
+    """Charges a budget for wall and CPU time while a call runs and the grader watches it."""
 
     def __init__(self, budget: Budget, pid: int) -> None:
         self._budget = budget
@@ -61,7 +61,7 @@ class Clock:
         self._budget.cpu += seconds
 
     def stop(self) -> None:
-        """Charges the time that the call has used to the budget."""
+        """Charges the budget for the time that the call has used."""
         self._look()
         self._budget.wall = self._left()
         self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
@@ -103,7 +103,7 @@ def waited_seconds(pid: int) -> float:
 
 
 def cpu_of_tree(pid: int) -> float:
-    """Returns the CPU seconds used by a process, its descendants, and all their ended children."""
+    """Returns the CPU seconds used by a process and its descendants, including ended ones."""
     return sum(map(_all_cpu, (pid, *descendants(pid))))
 
 
@@ -113,7 +113,7 @@ def _all_cpu(pid: int) -> float:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
-        return 0.0  # the process has ended; its time counts for the process that waited for it
+        return 0.0  # it has ended, and its time counts for its parent
 
 
 def descendants(pid: int) -> list[int]:
@@ -132,7 +132,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def pid_of(pidfd: int) -> int:
-    """Returns the id, in this pid namespace, of the process to which a pidfd refers."""
+    """Returns the id of a pidfd's process, as seen in this pid namespace."""
     with open(f"/proc/self/fdinfo/{pidfd}", "rb") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(b"Pid:"))
 

@@ -38,24 +38,24 @@ def probe():
             denied.append(name)
     return torch.ones(1), os.getuid(), denied
 """
-#: the maximum number of attempts to start a tier that is killed while it starts, for example by the
-#: kernel when memory is short
+#: how many times to try to start a tier that is killed meanwhile, for example by the kernel when
+#: memory is short
 _ATTEMPTS = 2
-#: the errors that the probe raises if its worker was killed or stopped from outside
+#: the errors that the probe may raise if its worker was killed or stopped from outside
 _STRUCK = (SandboxKilled, AnswerCrashed, AnswerTimeout)
-#: a reason that contains this text already includes a remedy
+#: the text with which a remedy begins, if the reason already includes one
 _FIX = "\n    fix: "
 _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "chmod"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of trying a tier on this machine: whether it works, and why or why not."""
+    """The outcome of trying a tier on this machine: whether it works, and the reason."""
 
     tier: Tier
     works: bool
     reason: str
-    #: whether the tier was killed from outside; another try may work
+    #: whether the tier was killed from outside, so that another try may succeed
     was_killed: bool = False
 
     @property
@@ -65,7 +65,7 @@ class Finding:
 
 
 def examine(tier: Tier) -> Finding:
-    """Starts a worker of a tier, and lets it try the operations that must be denied."""
+    """Starts a worker in a tier, and lets it try the operations that must be denied."""
     try:
         parent = ForkServer(tier)
     except AutograderError as error:
@@ -75,7 +75,7 @@ def examine(tier: Tier) -> Finding:
 
 
 def examine_all() -> tuple[Finding, ...]:
-    """Examines each tier, the strongest first."""
+    """Examines all tiers, the strongest first."""
     return tuple(examine(tier) for tier in LEVELS)
 
 
@@ -84,7 +84,7 @@ def remedy_of(tier: Tier) -> str:
 
 
 def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = None) -> ForkServer:
-    """Starts and probes a fork server of the wanted tier, or of the strongest one that works here.
+    """Starts and probes a fork server in the wanted tier, or in the strongest one that works here.
 
     If none works, raises `IsolationUnavailable` with each tier's reason and remedy.
     """
@@ -95,14 +95,14 @@ def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = 
 def fork_server_ahead(
     wanted: Tier | None = None, ahead: Preparation | None = None
 ) -> Iterator[Callable[[Tier | None], ForkServer]]:
-    """Begins to start a fork server, and yields a function that finishes starting it.
+    """Begins to start a fork server, and yields a function that completes the start.
 
-    The caller can meanwhile do other work, such as importing torch. The function works like
-    `start_fork_server`, but starts a different server if a different tier is wanted.
+    Meanwhile, the caller can do other work, such as importing torch. The function works like
+    `start_fork_server`, but uses the server that was begun if it has the wanted tier.
     """
     begun: dict[Tier, ForkServer] = {}
     tier = wanted or next(iter(LEVELS))
-    with contextlib.suppress(AutograderError):  # the yielded function tries again
+    with contextlib.suppress(AutograderError):  # the yielded function will try again
         begun[tier] = ForkServer(tier, ahead=ahead)
     try:
         yield lambda wanted: _best(
@@ -114,7 +114,7 @@ def fork_server_ahead(
 
 
 def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServer:
-    """Returns a fork server of the first tier that works; retries a tier that was killed."""
+    """Returns a fork server in the first tier that works; retries a tier that was killed."""
     reasons: list[str] = []
     for tier in (wanted,) if wanted else LEVELS:
         for attempt in range(1, _ATTEMPTS + 1):
@@ -132,7 +132,7 @@ def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServe
 
 
 def _tried(tier: Tier, start: Callable[[Tier], ForkServer]) -> tuple[ForkServer | Finding, bool]:
-    """Returns a working fork server or the problem, and whether it was killed from outside."""
+    """Returns a working fork server or the problem, and whether the server was killed."""
     try:
         parent = start(tier)
     except AutograderError as error:

@@ -1,4 +1,4 @@
-"""Finds the files that a worker may see: Python, torch and its requirements, the worker's code."""
+"""Finds the files that a worker may see: Python, torch, its requirements and the worker's code."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Libraries:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """The work that the fork server does in advance, so that its workers need not repeat it.
+    """The work that the fork server does in advance, so that its workers need not do it.
 
-    Without `second_device`, a layer whose operators have no C++ kernel for the meta device costs
-    its worker a third of a second. Without `many_workers`, such a layer costs the same, and every
-    worker takes ten milliseconds longer, but the fork server starts half a second earlier.
+    Without `second_device`, a worker spends a third of a second on a layer whose operators have no
+    C++ kernel for the meta device. The same holds without `many_workers`, and every worker then
+    takes ten milliseconds longer, but the fork server is ready half a second earlier.
     """
 
     second_device: bool = True
@@ -53,13 +53,13 @@ class WorkerEnvironment:
     packages: tuple[Path, ...]
 
     def readable(self) -> list[str]:
-        """Returns the paths that Landlock lets a worker read; hidden folders are left out."""
+        """Returns the paths that Landlock lets a worker read, without the hidden folders."""
         paths = [self.python, self.standard_library, *self.libraries]
         parts = {part for path in paths for part in self._around(path.resolve())}
         return [*map(str, (*sorted(parts), *self.packages, WORKER)), "/dev/null", "/dev/urandom"]
 
     def listable(self) -> list[str]:
-        """Returns the parents of hidden folders, which Python lists to find its modules."""
+        """Returns the parents of hidden folders, because Python lists them to find modules."""
         roots = [path.resolve() for path in (self.standard_library, *self.libraries)]
         above = {parent for path in self.hidden for parent in path.parents}
         return sorted(
@@ -77,8 +77,8 @@ class WorkerEnvironment:
 def worker_environment(distributions: Sequence[str] = ALLOWED) -> WorkerEnvironment:
     """Returns the environment for workers that use the running interpreter.
 
-    It includes the installed distributions among `distributions`, and all their requirements.
-    Raises `LookupError` if torch is required but not installed.
+    It includes those of the `distributions` that are installed, and all their requirements. Raises
+    `LookupError` if torch is required but not installed.
     """
     base = Path(sys.base_prefix).resolve()
     standard_library = Path(sysconfig.get_path("stdlib")).resolve()
@@ -127,11 +127,11 @@ def _top_level(distribution: metadata.Distribution) -> set[Path]:
 
 
 def _first_parts(distribution: metadata.Distribution) -> set[str]:
-    """Returns the first component of each file's path in a distribution."""
+    """Returns the first component of the path of each file in a distribution."""
     record = distribution.read_text("RECORD")
     if record is None:  # not installed by pip
         return {file.parts[0] for file in distribution.files or ()}
-    # read as text, because `distribution.files` makes an object for each of torch's ten thousand
+    # read the text, because `distribution.files` creates an object for each of torch's ten thousand
     # files
     paths = (line.partition(",")[0].strip('"') for line in record.splitlines())
     return {path.partition("/")[0] for path in paths}

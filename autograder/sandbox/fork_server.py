@@ -22,7 +22,7 @@ from .clock import cpu_of_tree
 from .environment import Libraries, Preparation, WorkerEnvironment, worker_environment
 from .levels import LEVELS, Launch
 
-if TYPE_CHECKING:  # these import torch; the start of the fork server need not wait for that
+if TYPE_CHECKING:  # these import torch, for which the start of the fork server need not wait
     from .replies import Batch
     from .session import Session
 
@@ -39,14 +39,15 @@ sys.path[:] = moved(p for p in sys.path if "-packages" not in p) + [{place!r}]
 from worker.fork_server import main
 main()
 """
-#: code that runs before any package can keep a reference to `open`
+#: code that replaces `open` before any package can keep a reference to it
 _FILES_FIRST = "from worker.data_files import DATA_FILES; DATA_FILES.install()"
-#: code that runs before torch is imported, so that torch loads its meta kernels only when needed
+#: code that must run before torch is imported, and makes torch load its meta kernels only when
+#: needed
 _KERNELS_LATER = "from worker import late; late.defer()"
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/",
-    # code that asks for its user name gets an answer, although there is no list of users
+    # so that code can ask for its user name, although there is no list of users
     "LOGNAME": "nobody",
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
@@ -55,16 +56,16 @@ _ENVIRONMENT = {
     "PYTHONMALLOC": "malloc",
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONBREAKPOINT": "0",  # ignores a forgotten breakpoint, as a student's checks do
-    "TORCHINDUCTOR_CACHE_DIR": "/",  # torch's compiler needs a folder, even if it never compiles
+    "PYTHONBREAKPOINT": "0",  # ignore forgotten breakpoints, as checks do
+    "TORCHINDUCTOR_CACHE_DIR": "/",  # torch's compiler needs a folder, even if unused
 }
 
 
 class ForkServer:
-    """A running fork server of one tier. Close it, or use it as a context manager.
+    """A running fork server in one tier. Close it, or use it as a context manager.
 
-    Forked graders may share it, because every request is one datagram with its own sockets.
-    Raises `SandboxError` if it can't be started.
+    Forked graders may share it, because every request is one datagram with its own sockets. Raises
+    `SandboxError` if the server can't be started.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class ForkServer:
         if tier not in LEVELS:
             raise SandboxError("student code does not run without an isolation tier")
         self.tier = tier
-        #: the reason why each stronger tier was passed over
+        #: the reasons why the stronger tiers were not used
         self.passed_over: Sequence[str] = ()
         self._libraries = libraries or Libraries()
         self._ahead = ahead or Preparation()
@@ -86,7 +87,7 @@ class ForkServer:
         return 1
 
     def choose(self, number: int) -> None:
-        """Makes this process, which is a job, request its workers from fork server `number`."""
+        """Makes this job's process request its workers from fork server `number`."""
 
     def another(self) -> ForkServer:
         """Starts another fork server with the same preparation."""
@@ -102,7 +103,7 @@ class ForkServer:
         self.wait_until_ready()
 
     def has_ended(self, seconds: float = _ENDING_SECONDS) -> bool:
-        """Returns whether the server has ended or ends within `seconds`.
+        """Returns whether the server has ended, or ends within `seconds`.
 
         Only the process that started the server may call this.
         """
@@ -116,7 +117,7 @@ class ForkServer:
         """Returns whether a signal ended the server, or it ended without printing anything."""
         if not self.has_ended():
             return False
-        code = self._process.returncode  # bubblewrap adds 128 to the number of a signal
+        code = self._process.returncode  # bubblewrap adds 128 to a signal's number
         return code < 0 or code > 128 or not self._words()
 
     def _start(self) -> None:
@@ -124,8 +125,8 @@ class ForkServer:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
         self._printed = ""
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # passed in a file that is closed before workers are forked; arguments would stay in their
-        # memory
+        # pass the settings in a file, which is closed before workers are forked; arguments would
+        # stay in the workers' memory
         settings = os.memfd_create("settings")
         try:
             environment = worker_environment(self._libraries.distributions)
@@ -133,7 +134,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 command,
                 pass_fds=[far.fileno(), settings, *(self._launch.kept if self._launch else ())],
-                start_new_session=True,  # only the grader handles an interrupt at the terminal
+                start_new_session=True,  # only the grader handles Ctrl-C
                 env=_ENVIRONMENT,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
@@ -149,7 +150,7 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The id of the process to kill as a last resort; the workers are its descendants."""
+        """The id of the process to kill as a last resort. The workers are its descendants."""
         return self._process.pid
 
     def wait_until_ready(self) -> None:
@@ -166,9 +167,9 @@ class ForkServer:
             self._send_batch(batch)
 
     def _greeting(self) -> bytes:
-        """Waits for the server's message that it is ready; returns b"" if the server ends instead.
+        """Waits until the server says that it is ready; returns b"" if it ends instead.
 
-        Watches the process as well as the socket: if bubblewrap is killed while it creates
+        Watches both the process and the socket: if bubblewrap is killed while it creates
         namespaces, its child waits forever and keeps the other end of the socket open.
         """
         with contextlib.suppress(OSError):
@@ -187,15 +188,15 @@ class ForkServer:
 
     def _kill_group(self) -> None:
         """Kills the server and every process that it started before the sandbox was ready."""
-        if self._process.returncode is None:  # not reaped, so no other group has its number
+        if self._process.returncode is None:  # not reaped, so its number is not reused
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def hold(self, batch: Batch) -> None:
-        """Makes the server keep a batch, so that workers forked from now on already have it.
+        """Makes the server keep a batch, which all workers forked from now on then have.
 
-        Call this before the grader is forked: a fork knows only the batches that were held at that
-        time.
+        Call this before the grader is forked, because a fork knows only the batches that were held
+        then.
         """
         if batch.digest not in self._held:
             self._held[batch.digest] = batch
@@ -219,9 +220,9 @@ class ForkServer:
         return cpu_of_tree(self.pid)
 
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
-        """Requests a worker, which is forked in the background; the first call waits for the fork.
+        """Requests a worker. It is forked in the background; its first call waits for the fork.
 
-        `batches` contains the digests of the held batches that the worker keeps; it sees no others.
+        `batches` contains the digests of the held batches to which the worker has access.
         """
         from .session import Session
 
@@ -248,7 +249,7 @@ class ForkServer:
     def close(self) -> None:
         self._control.close()
         if not self._ready:
-            self._kill_group()  # otherwise it would finish loading torch first
+            self._kill_group()  # otherwise, it would first load torch
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
@@ -274,7 +275,7 @@ class ForkServer:
         return self._words() or "(it printed nothing)"
 
     def _words(self) -> str:
-        """Returns the last part of the fork server's output, even after the server was closed."""
+        """Returns the end of the fork server's output, even after the server was closed."""
         if not self._errors.closed:
             self._errors.seek(0)
             self._printed = self._errors.read()[-2000:].decode(errors="replace").strip()

@@ -1,7 +1,7 @@
-"""Several fork servers for one run, because each of them forks only one worker at a time.
+"""Runs several fork servers, because each of them forks only one worker at a time.
 
-A fork takes 1 ms, and a short exercise about 18 ms of CPU time; with more than about 16 jobs, some
-would wait for a single fork server (`benchmarks/many_jobs.py`).
+A fork takes 1 ms, and a short exercise about 18 ms of CPU time. With more than about 16 jobs, some
+would therefore have to wait for a single fork server (`benchmarks/many_jobs.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # these import torch
 
 
 class ForkServers(ForkServer):
-    """Several fork servers of the same tier; each job uses one of them (see `choose`)."""
+    """Several fork servers in the same tier; each job uses one of them (see `choose`)."""
 
     def __init__(self, first: ForkServer, count: int) -> None:
         self.tier, self.passed_over = first.tier, first.passed_over

@@ -1,4 +1,4 @@
-"""Defines the isolation levels, strongest first: how to start each, and a remedy if that fails.
+"""Defines the isolation levels, strongest first, with the way to start each and a remedy.
 
 A new level needs a row in `LEVELS` and a member of `records.Tier`.
 """
@@ -24,8 +24,8 @@ _PLACE = Path("/worker")
 class Launch:
     """The command that starts a fork server's Python, and the folders that it uses.
 
-    `library` is the path of the standard library inside the sandbox, and `place` is the folder of
-    the packages that a worker imports. Close `links` when the fork server has ended.
+    `library` is the path of the standard library inside the sandbox, and `place` is the folder that
+    contains the packages for workers. Close `links` when the fork server has ended.
     """
 
     command: list[str]
@@ -35,7 +35,7 @@ class Launch:
 
     @property
     def kept(self) -> list[int]:
-        """Descriptors that the fork server and its workers inherit."""
+        """The descriptors that the fork server and its workers inherit."""
         return self.links.descriptors if self.links else []
 
 
@@ -90,17 +90,17 @@ LEVELS = {
 def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
     command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
     command += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    if os.getuid() == 0:  # to become the user `nobody`, the fork server needs only these
+    if os.getuid() == 0:  # all that it needs to become the user `nobody`
         for name in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
             command += ["--cap-add", name]
     else:
         command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    # older versions of torch need a temporary folder while they are imported; Landlock hides it
-    # from workers
+    # older versions of torch need a temporary folder while they are imported; Landlock later hides
+    # it from workers
     command += ["--tmpfs", "/tmp"]
     targets = [*environment.libraries, environment.standard_library, environment.python]
     for folder in sorted({parent for path in targets for parent in path.parents}):
-        command += ["--dir", str(folder)]  # otherwise, only root can read the folders
+        command += ["--dir", str(folder)]  # otherwise, only root could read them
     command += ["--dir", str(_PLACE)]
     for path in environment.libraries:
         if path.is_symlink():
@@ -120,8 +120,9 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
 class Links:
     """A folder of links to a worker's packages, and a path to the standard library.
 
-    A worker started by root changes its user, and then can't enter folders such as /root. The links
-    therefore go through `descriptors` of folders that were opened earlier, which a worker inherits.
+    If root starts the grader, its workers change their user, and then can't enter folders such as
+    /root. The links therefore go through `descriptors` of folders that were opened before, which
+    workers inherit.
     """
 
     def __init__(self, environment: WorkerEnvironment) -> None:

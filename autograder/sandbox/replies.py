@@ -1,9 +1,10 @@
-"""Encodes requests in batches, and extracts the replies without trusting them.
+"""Encodes batches of requests, and extracts the replies without trusting them.
 
 Every exchange between a worker and its grader starts with cold caches on both sides, and a
 submission would need hundreds of exchanges. Requests are therefore sent in batches. The fork server
-holds the batches that every worker of a run gets: it decodes each batch once, and a worker receives
-only the batch's digest. `benchmarks/tricks.py` prints how much time batches and digests save.
+holds the batches that all workers in a run get: it decodes each batch only once, and workers
+receive only the batch's digest. `benchmarks/tricks.py` prints how much time batches and digests
+save.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from ..errors import (
 from ..records import Limits
 from ..worker import wire
 
-#: the maximum length of a failure's text and of a name, and the maximum number of an exception's
-#: base classes; an honest worker stays below these limits
+#: the maximum length of a failure's text and of a name, and the maximum number of base classes of
+#: an exception; an honest worker stays below these limits
 _MOST_TEXT, _MOST_NAME, _MOST_BASES = 1_500, 100, 12
 
 
@@ -46,7 +47,7 @@ def value_of(reply: Any) -> Any:
             return value
         case ("missing", str(name)):
             raise AnswerMissing(f"{name[:_MOST_NAME]} is not defined")
-        case ("unloaded", str(text)):  # no answer raised this, so no test may accept it
+        case ("unloaded", str(text)):  # not raised by an answer, so no test may accept it
             raise AnswerFault(text[:_MOST_TEXT])
         case ("timeout", str(text)):
             raise AnswerTimeout(text[:500])
@@ -65,15 +66,15 @@ def value_of(reply: Any) -> Any:
 
 
 def _not_implemented(kind: str, text: str, where: str) -> str:
-    """Describes a NotImplementedError from a stub, or from torch (as for a missing `forward`)."""
+    """Describes a NotImplementedError from a stub, or from torch if `forward` is missing."""
     is_stub = "raise" in where.rpartition("\n")[2]
     return "not implemented yet" if is_stub or not text else f"{kind}: {text}\n{where}".strip()
 
 
 def report_in(status: socket.socket) -> list[float]:
-    """Reads the fork server's report on an ended worker: wait status, CPU seconds, memory.
+    """Reads the fork server's report on a worker's end: wait status, CPU seconds, memory.
 
-    Raises `SandboxError` if there is no report, because the cause of the end is then unknown.
+    Raises `SandboxError` if there is no report, because the cause is then unknown.
     """
     try:
         report = status.recv(4096)
@@ -100,17 +101,20 @@ def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
     return AnswerCrashed(f"the process was ended by {name}")
 
 
-#: header and data of one reply, not yet decoded
+#: the header and the data of a reply, not yet decoded
 RawReply = tuple[bytes, bytes]
-#: the maximum size of all headers in one exchange: a megabyte may take half a second to decode
+#: the maximum size of all headers in one exchange, because a megabyte may take half a second to
+#: decode
 _MOST_HEADER_BYTES = 16 * wire.MAX_HEADER_BYTES
-#: the beginning of a frame that is a request to the grader, not a reply
+#: the beginning of a frame that contains a request to the grader instead of a reply
 _ASKS = b'{"U": ["substitute", '
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Requests that are sent together: the same bytes for every worker, identified by a digest.
+    """Requests that are sent together, in the same bytes for every worker.
+
+    `digest` identifies them.
 
     `kernels` is true if right answers need parts of torch that the fork server may not have loaded.
     """
@@ -122,14 +126,14 @@ class Batch:
 
     @classmethod
     def of(cls, requests: Sequence[tuple[Any, ...]], kernels: bool = False) -> Batch:
-        """Encodes requests, each an operation and its arguments."""
+        """Encodes requests; each one is an operation and its arguments."""
         request = ("several", list(requests))
         frame = b"".join(wire.encode(0, request, layouts=True))
         digest = hashlib.blake2b(frame, digest_size=16).hexdigest()
         return cls(frame, len(requests), digest, kernels)
 
     def asked(self, frame: int, held: Container[str] = ()) -> bytes:
-        """Returns the bytes of frame number `frame`; `held` contains the worker's digests."""
+        """Returns the bytes of frame number `frame`: only the digest if the worker holds it."""
         if self.digest in held:
             return b"".join(wire.encode(frame, ("held", self.digest)))
         _, header_size, data_size = wire.HEAD.unpack_from(self.frame)
@@ -144,9 +148,9 @@ def reply_in(frame: bytes) -> RawReply:
 
 
 class RawReplies:
-    """Extracts the replies to a batch from received bytes; `limit` is their maximum total size.
+    """Extracts the replies to a batch from received bytes; `limit` is their maximum size in all.
 
-    If the grader substitutes answers, the worker's own requests may appear between the replies.
+    If the grader substitutes answers, there may be requests from the worker between the replies.
     """
 
     def __init__(self, frame: int, count: int, limit: int, substitutes: bool = False) -> None:
@@ -164,9 +168,9 @@ class RawReplies:
         return len(self.found) == self._count
 
     def feed(self, part: bytes) -> list[RawReply]:
-        """Adds received bytes; returns the requests to the grader that they complete.
+        """Adds received bytes; returns the worker's requests that are now complete.
 
-        Raises `BadFrame` if they can't be replies to this batch.
+        Raises `BadFrame` if the bytes can't be replies to this batch.
         """
         self._buffer += part
         asked: list[RawReply] = []

@@ -30,8 +30,8 @@ T = TypeVar("T")
 _LOOK_AT_CPU_SECONDS, _CONFINED_SECONDS, _ENDING_SECONDS = 0.1, 30.0, 0.5
 _SOCKET_BUFFER = 1 << 20
 
-#: answers a worker's request to the grader; (operation, name, arguments) -> ("ok", value) or an
-#: error
+#: a function that answers a worker's request to the grader: (operation, name, arguments) -> ("ok",
+#: value) or an error
 Substitute = Callable[[tuple[Any, ...]], tuple[str, Any]]
 _GONE = "the fork server is gone"
 _KILLED = "it was killed or stopped"
@@ -42,7 +42,7 @@ class Session:
     """The channel to a worker, with the worker's output and exit status.
 
     Calls may raise an `AnswerFault`. If the worker itself reported the fault, it can be called
-    again; after any other fault, the worker is dead, and `alive` is false.
+    again; after any other fault, it is dead, and `alive` is false.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class Session:
         self._exit: list[float] | None = None
         self.alive = True
         self.substitute: Substitute | None = None
-        self.held: Container[str] = ()  #: digests of the batches that the worker has
-        #: the seconds that an interrupted worker has to stop, and whether it was interrupted
+        self.held: Container[str] = ()  #: the digests of the worker's batches
+        #: how many seconds an interrupted worker has to stop, and whether it was interrupted
         self.grace_seconds, self.interrupted = 0.0, False
 
     @classmethod
@@ -84,7 +84,7 @@ class Session:
             return value_of(reply)
 
     def ask_several(self, budget: Budget, batch: Batch) -> list[RawReply]:
-        """Sends all calls of a batch together; returns their replies, not yet decoded."""
+        """Sends all calls in a batch together; returns their replies, which are not decoded yet."""
         with self._asking(budget) as clock:
             limit = self._limits.reply_bytes
             replies = RawReplies(self._frame, batch.count, limit, self.substitute is not None)
@@ -105,7 +105,7 @@ class Session:
         if not self.alive:
             raise AnswerCrashed("the process of the submission has ended")
         self._wait_until_confined()
-        self._frame = secrets.randbits(32)  # a reply written in advance can't have it
+        self._frame = secrets.randbits(32)  # unknown to replies written in advance
         self.interrupted = False
         clock = Clock(budget, self._pid)
         try:
@@ -118,13 +118,13 @@ class Session:
 
     @property
     def idle(self) -> bool:
-        """Returns whether the worker is alive and its last call left no thread and no data."""
+        """Returns whether the worker is alive, and its last call left no thread or data."""
         if not self.alive or self._pidfd is None:
             return self.alive
         return threads_of(self._pid) == 1 and not select.select([self._channel], [], [], 0)[0]
 
     def kill(self) -> None:
-        """Kills the worker and, if it has its own namespace, everything in it."""
+        """Kills the worker and, if it has its own pid namespace, everything in that."""
         self.alive = False
         if self._exit is None:
             self._signal(signal.SIGKILL)
@@ -159,13 +159,13 @@ class Session:
         self._pidfd = descriptors[0]
         self._pid = pid_of(self._pidfd)
         readable, _, _ = select.select([self._channel], [], [], _CONFINED_SECONDS)
-        # no student's code has run yet, so an error before this byte is the grader's fault
+        # no student's code runs before this byte, so an error before it is the grader's fault
         if not readable or self._channel.recv(1) != b"C":
-            time.sleep(0.05)  # its last output may still be on the way
+            time.sleep(0.05)  # its last output may arrive late
             self._drain()
             printed = self._output.end.decode(errors="replace")
             self.kill()
-            # a fork server that fails prints the reason; one that is killed prints nothing
+            # a fork server prints the reason if it fails, but nothing if it is killed
             kind = SandboxError if printed else SandboxKilled
             raise kind(f"a worker could not be confined: {printed or _KILLED}")
 
@@ -185,7 +185,7 @@ class Session:
         return wire.decode(header, received, most_bytes=self._limits.reply_bytes)
 
     def _pump(self, clock: Clock, sending: memoryview | None = None, wanted: int = 0) -> bytearray:
-        """Sends all of `sending` or receives `wanted` bytes; drains the output meanwhile."""
+        """Sends all of `sending`, or receives `wanted` bytes; meanwhile, drains the output."""
         buffer = bytearray(wanted)
         view = sending if sending is not None else memoryview(buffer)
         while view:
@@ -199,7 +199,7 @@ class Session:
         return buffer
 
     def _some(self, clock: Clock) -> bytes:
-        """Receives the bytes that are available; waits if there are none."""
+        """Receives the bytes that are available; waits if there are none yet."""
         part = self._tried(clock, select.POLLIN, lambda: self._channel.recv(_SOCKET_BUFFER))
         if not part:
             self._ended()
@@ -209,7 +209,7 @@ class Session:
         """Repeats an operation until the channel is ready for it."""
         poll = None
         while True:
-            try:  # without waiting first, because most calls are answered at once
+            try:  # don't wait first, because most calls are answered at once
                 return attempt()
             except BlockingIOError:
                 pass
@@ -238,7 +238,7 @@ class Session:
             raise AnswerTimeout(f"still running after {spent}; is there a loop that never ends?")
 
     def _drain(self) -> bool:
-        """Reads the printed output; returns whether the worker still has it open."""
+        """Reads the printed output; returns whether the worker can print more."""
         open_still = self._output.drain()
         if self._output.size > self._limits.output_bytes:
             self.kill()
@@ -249,13 +249,13 @@ class Session:
         return open_still
 
     def _ended(self) -> NoReturn:
-        """Raises the fault that describes how the worker ended, once its channel is closed."""
+        """Raises the fault that says how the worker ended, after its channel was closed."""
         self._drain()
         assert self._pidfd is not None
         if not select.select([self._pidfd], [], [], _ENDING_SECONDS)[0]:
             self.kill()
             raise AnswerProtocol("the submission closed the grader's channel")
-        self._status.settimeout(_CONFINED_SECONDS)  # even a busy fork server has reported by then
+        self._status.settimeout(_CONFINED_SECONDS)  # enough even for a busy fork server
         code, cpu, _ = self._exit = report_in(self._status)
         self.kill()
         raise fault_of(int(code), float(cpu), self._limits)
@@ -266,7 +266,7 @@ _PART_BYTES = 1 << 16
 
 
 class Output:
-    """The reading end of a worker's output. Close it after use."""
+    """The reading end of the pipe for a worker's output. Close it after use."""
 
     def __init__(self, descriptor: int, limit: int) -> None:
         """`limit` is the number of bytes after which `drain` stops reading."""

@@ -1,4 +1,4 @@
-"""Creates temporary folders that a later run removes if the run that made them was killed."""
+"""Creates temporary folders that a later run removes if the run that created them was killed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _PREFIX = "autograder-"
-#: the name of an empty file that only these folders contain
+#: the name of the empty file that marks these folders
 _MARK = ".temporary-folder-of-autograder"
-#: the age in seconds up to which a folder may not be locked yet
+#: the age in seconds below which a folder may not have been locked yet
 _YOUNG_SECONDS = 60.0
 
 
@@ -23,8 +23,8 @@ _YOUNG_SECONDS = 60.0
 def temporary_folder() -> Iterator[Path]:
     """Yields a new folder in the system's temporary folder, locked until the block ends.
 
-    First removes marked folders of this user whose process has ended. Unmarked folders are kept,
-    because they may be a person's own, such as a copy of a course.
+    First removes marked folders that this user's earlier processes have left. Unmarked folders are
+    kept, because they may be a person's own, such as a copy of a course.
     """
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         _remove_if_left(left)
@@ -33,8 +33,8 @@ def temporary_folder() -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             Path(name, _MARK).touch()
-            # the inner folder has the permissions of a temporary folder; tier C opens it to its
-            # workers without changing the folder around it
+            # the inner folder has a temporary folder's usual permissions; tier C makes it readable
+            # for its workers, without changing the outer folder
             os.chmod(name, 0o711)
             inner = Path(name, "files")
             inner.mkdir(mode=0o700)
@@ -44,7 +44,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _remove_if_left(path: Path) -> None:
-    with contextlib.suppress(OSError):  # another user's, not a folder, locked, or already gone
+    with contextlib.suppress(OSError):  # another user's, no folder, locked, or already gone
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             state = os.fstat(folder)
