@@ -1,6 +1,6 @@
-"""Advice about exceptions, specific to each kind that students encounter.
+"""Gives advice about each kind of exception that students encounter.
 
-The text depends on the exception, not on the check in which it was raised.
+The advice depends on the exception, not on the check in which it was raised.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _IMPORTS = {
     "torch": "import torch",
     "functional": "from torch.nn import functional",
 }
-#: names from JSON and from other languages
+#: names from JSON and other languages
 _IN_PYTHON = {
     "null": "`null` comes from the file of a notebook: a module contains only its code, as text",
     "true": "Python writes it `True`",
     "false": "Python writes it `False`",
 }
-#: the packages that answers may import in grading: `sandbox.ALLOWED`, the requirements of torch,
-#: and this package, which stubs import
+#: the packages that answers may import in grading: `sandbox.ALLOWED`, torch's requirements, and
+#: this package, which stubs import
 IN_GRADING = frozenset(
     ("autograder", "einops", "filelock", "fsspec", "jinja2", "mpmath", "networkx", "numpy")
     + ("setuptools", "sympy", "torch", "typing_extensions")
 )
 #: packages in `IN_GRADING` that a grader may lack, because neither this package nor torch requires
-#: them, with advice on how to do without
+#: them, with advice on how to do without them
 OPTIONAL_IN_GRADING = {"einops": "`torch.einsum`, `reshape` and `permute` can do what it does"}
 _ANOTHER_QUESTION = (
     "`{}` is another question: if it is in this notebook or module, run its cell, or move it "
@@ -55,10 +55,10 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class AdviceContext:
-    """The facts about an answer that advice uses, such as its question and the right signatures.
+    """The facts about an answer on which advice depends, such as its question.
 
-    `signatures` maps `<question>` and `<question>.forward` to their arguments as text; `source` is
-    the line that raised the error, and `answer` is the object that has the question's name.
+    `signatures` maps `<question>` and `<question>.forward` to the right arguments as text; `source`
+    is the line that raised the error, and `answer` is the object that has the question's name.
     """
 
     question: str = ""
@@ -91,7 +91,7 @@ def exception_text(error: BaseException) -> str:
 
 
 def _about_method(error: BaseException, context: AdviceContext) -> str:
-    """Gives advice on a class whose constructor or `forward` has nearly the right name."""
+    """Returns advice about a class whose constructor or `forward` has nearly the right name."""
     if not isinstance(context.answer, type):
         return ""
     wanted = "forward" if '"forward" function' in exception_text(error) else "__init__"
@@ -107,7 +107,7 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
         return ""
     name = error.name or ""
-    if not name:  # from a failed statement at the top of the file; the text says what is missing
+    if not name:  # from a failed statement at the top level; its text names it
         return ""
     if name in _IMPORTS:
         but = ", but stay with torch: NumPy can't carry gradients" if name == "np" else ""
@@ -130,7 +130,7 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_linear(error: BaseException, context: AdviceContext) -> str:
-    """Returns advice about an `nn.Linear` whose input has a different size than it takes."""
+    """Returns advice about an `nn.Linear` whose input does not have the size that it takes."""
     frames = _frames(error)
     owners = [frame.f_locals.get("self") for frame in frames]
     if not owners or not isinstance(error, RuntimeError) or not isinstance(owners[-1], nn.Linear):
@@ -172,18 +172,18 @@ def _about_import(error: BaseException, context: AdviceContext) -> str:
             "what you need here"
         )
     if name != module or not isinstance(error, ModuleNotFoundError):
-        return ""  # the package is installed, and the text of the error names what it lacks
+        return ""  # the package is installed; the error names what it lacks
     where = "installed here" if is_in_grading(name) else "available when your work is graded"
     return f"`{name}` is not {where}; answers need only torch and the standard library"
 
 
 def is_in_grading(module: str) -> bool:
-    """Returns whether an answer may import a module, given by the first part of its name."""
+    """Returns whether an answer may import a module; `module` is the first part of its name."""
     return module in IN_GRADING or module in sys.stdlib_module_names
 
 
 def _about_signature(error: BaseException, context: AdviceContext) -> str:
-    """Gives advice on an error about the arguments of the question's own function or method."""
+    """Returns advice about wrong arguments of the question's own function or method."""
     match = re.match(
         r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)",
         exception_text(error),
@@ -203,7 +203,7 @@ def _about_signature(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_call(error: BaseException, context: AdviceContext) -> str:
-    """Gives advice on a wrong call to another class or function, and lists its arguments."""
+    """Returns advice about a wrong call to another class or function, with its arguments."""
     text = exception_text(error)
     match = re.match(r"TypeError: (?:(\w+)\.)?(\w+)\(\) (?:takes|missing) [^\"]*$", text)
     if not match:
@@ -218,7 +218,7 @@ def _about_call(error: BaseException, context: AdviceContext) -> str:
 
 
 def _globals(error: BaseException) -> Mapping[str, Any]:
-    """Returns the global names where an error was raised."""
+    """Returns the global names and values where an error was raised."""
     frames = _frames(error)
     return frames[-1].f_globals if frames else {}
 

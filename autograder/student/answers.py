@@ -39,9 +39,9 @@ _TOO_SLOW = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The file that counts, as the text of one module.
+    """The file that counts, converted to the text of one module.
 
-    `broken` maps questions whose cell is not valid Python to the error, and `elsewhere` maps
+    `broken` maps each question whose cell is not valid Python to the error, and `elsewhere` maps
     missing questions to possible reasons.
     """
 
@@ -55,9 +55,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ExecutedAnswer:
-    """The names that an answer's file defines, its printed text, and the first line that fails.
+    """The names that an answer's file defines, the text it prints, and the first line that fails.
 
-    `runs` is false if the file was not executed, because it is not valid Python.
+    `runs` is false if the file was not executed because it is not valid Python.
     """
 
     namespace: Mapping[str, Any]
@@ -90,14 +90,14 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
 
 
 def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> ExecutedAnswer:
-    """Executes an answer's file as grading does: a failing line affects only code that needs it.
+    """Executes an answer's file as grading does: a failing line affects only code that uses it.
 
-    For a notebook, only the code that its answers need is executed, so plots are not shown again.
+    In a notebook, only the code that the answers need is executed, so plots are not shown again.
     """
     name = f"_answer_{answer.path.stem}"
     module = types.ModuleType(name)
     module.__file__ = str(answer.path)
-    sys.modules[name] = module  # dataclasses, for example, look up their module
+    sys.modules[name] = module  # needed, for example, by dataclasses
     printed = LimitedOutput()
     is_notebook = answer.path.suffix == ".ipynb"
     failures: list[BaseException] = []
@@ -105,7 +105,7 @@ def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> ExecutedAnswer:
     def failed(error: BaseException, is_needed: bool) -> None:
         if isinstance(error, KeyboardInterrupt):
             raise error
-        is_refused = isinstance(error, OSError)  # files and the network, as in grading
+        is_refused = isinstance(error, OSError)  # an access refused as in grading
         if is_needed or not (is_notebook or is_refused):
             failures.append(error)
 
@@ -163,7 +163,7 @@ def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
 
 
 def _only_in(notebook: Path, text: str, questions: Sequence[str]) -> list[str]:
-    """Returns the questions that the notebook answers and the module does not."""
+    """Returns the questions that are answered in the notebook but not in the module."""
     try:
         other = _notebook(notebook, questions).text
     except SubmissionError:
@@ -183,7 +183,7 @@ def _notebook(path: Path, questions: Sequence[str]) -> Answer:
 
 
 def _module(path: Path, questions: Sequence[str]) -> Answer:
-    """Returns the answer in a module, with notes on the parts that grading ignores."""
+    """Returns the answer in a module, with notes about the parts that grading ignores."""
     data = _bytes_of(path)
     if is_notebook(data):
         answer = _notebook(path, questions)
@@ -217,7 +217,7 @@ _NO_POWER = "In `{}`, `^` is not a power: write `**`."
 
 
 def unfinished(question: str, text: str) -> str:
-    """Returns why a question with code is "not implemented", or "" for an untouched stub."""
+    """Returns why an answer is "not implemented" although it has code, or "" for a mere stub."""
     try:
         body = parsed(text).body
     except NOT_PYTHON:
@@ -244,7 +244,7 @@ def _is_begun(function: ast.FunctionDef) -> bool:
 
 
 def written_as_power(question: str, text: str) -> str:
-    """Returns a remark about a power written with `^` in an answer or its functions, or ""."""
+    """Returns a remark if an answer or a function that it uses writes a power as `^`, or ""."""
     try:
         body = parsed(text).body
     except NOT_PYTHON:
@@ -256,7 +256,7 @@ def written_as_power(question: str, text: str) -> str:
 
 
 def _is_xor(node: ast.AST) -> bool:
-    """Returns whether a node applies `^` to a number; `^ 1` does not count, as it flips a mask."""
+    """Returns whether a node applies `^` to a number, except in `^ 1`, which flips a mask."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.BitXor):
         return False
     sides = [ast.unparse(side) for side in (node.left, node.right)]

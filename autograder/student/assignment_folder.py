@@ -10,16 +10,16 @@ from ..course.points import points_of
 from ..errors import UserError
 from ..submission.near_names import closest
 
-#: the folder of the bundle with all assignments; after several downloads, a number may follow
+#: the folder in the bundle with all assignments; after several downloads, a number may follow
 _WHOLE_COURSE = "all_assignments*"
 
 
 def assignment_folder(here: Path, question: str = "") -> Path:
-    """Returns the assignment's folder for a notebook that runs in `here`.
+    """Returns the assignment's folder for a notebook that runs in the folder `here`.
 
-    This is `here` if it contains checks; otherwise the folder above it (for extras) or one below it
-    (for a bundle unzipped next to the notebook), preferably one that has the question; otherwise
-    `here`.
+    This is `here` if it contains checks. Otherwise, it is the folder above (if the notebook is an
+    extra) or one below (if a bundle was unzipped next to the notebook), preferably one that has the
+    question. If there is no such folder, it is `here`.
     """
     if (here / "checks").is_dir():
         return here

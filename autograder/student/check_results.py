@@ -1,4 +1,4 @@
-"""The results of public checks: records for a notebook cell and for the command line."""
+"""Defines records of the results of public checks, for notebooks and the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Standing(enum.StrEnum):
 
     PASSED = "passed"
     FIX = "fix"
-    #: right, but the checked definition differs from the cell's current text
+    #: the checks pass, but the checked definition differs from the cell's current text
     STALE = "stale"
     NOT_IMPLEMENTED = "not_implemented"
     MISSING = "missing"
@@ -26,7 +26,7 @@ class Standing(enum.StrEnum):
 
 #: the cause of a failure if the answer uses a call that the question does not allow
 NOT_ALLOWED = "not allowed"
-#: the cause of a failure if a layer has weights that must not exist
+#: the cause of a failure if a layer has weights that it must not have
 SUPERFLUOUS = "superfluous weights"
 
 
@@ -36,8 +36,8 @@ class CheckedTest:
 
     `message` describes a failure and suggests how to fix it. `call` is the failing call as code
     that can be pasted. `places` contains the outermost and the innermost line of the student's own
-    code through which an error passed. Failures of one question with the same, nonempty `cause`
-    need to be shown only once.
+    code through which an error passed. If several failures for a question have the same `cause`,
+    only one needs to be shown.
     """
 
     name: str
@@ -54,8 +54,8 @@ class CheckedQuestion:
 
     `note` is a remark, for example about a different name or a cell that has since been changed.
     `mistake` says what the answer seems to confuse, if a known mistake gives the same results.
-    `ran` names the run of the notebook's cell that was checked, such as `In[7]`, and says what to
-    do after an edit.
+    `ran` names the run of the notebook cell that was checked, such as `In[7]`, and says what to do
+    after an edit.
     """
 
     question: str
@@ -72,8 +72,8 @@ class CheckedExercise:
     """One exercise in a student's folder: the file that counts and its questions.
 
     `problem` says why the file can't be read or run. `note` is a remark for the student. `printed`
-    is the text that the file printed while it was loaded. `saved` is the time of a notebook's last
-    save, in seconds; later edits were not checked.
+    is the text that the file printed while it was loaded. `saved` is the time at which a notebook
+    was last saved, in seconds; later edits were not checked.
     """
 
     exercise: str
@@ -97,7 +97,7 @@ class CheckedExercise:
 class Progress:
     """All exercises in a folder, in teaching order.
 
-    `points` contains the points for each question, if the bundle has them; `due` is the due date.
+    `points` contains the points for each question, if the bundle gives them; `due` is the due date.
     """
 
     title: str
@@ -115,7 +115,7 @@ class Progress:
 
     @property
     def next(self) -> CheckedExercise | None:
-        """The first exercise that is not finished; None if all are."""
+        """The first exercise that is not finished, or None if all are."""
         return next((item for item in self.exercises if not item.finished), None)
 
     def worth(self, exercise: CheckedExercise) -> tuple[float, float]:
@@ -129,7 +129,7 @@ class Progress:
 
 
 def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
-    """Returns a question's standing, given its tests and kinds of faults (`not_implemented`)."""
+    """Returns a question's standing; `faults` names its faults, such as `not_implemented`."""
     if all(test.passed for test in tests) and tests:
         return Standing.PASSED
     for standing in (Standing.NOT_IMPLEMENTED, Standing.MISSING):
@@ -139,10 +139,10 @@ def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
 
 
 def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
-    """Returns the failed checks in the order that helps most, because students see the first one.
+    """Returns the failed checks in the most helpful order, because students see only the first one.
 
-    A call that is not allowed is first, because fixing it replaces everything else that is wrong
-    with it; next are weights that must not exist, which make values wrong, and then failures with a
+    A call that is not allowed comes first, because the code around it must be rewritten anyway.
+    Next come weights that a layer must not have, which make values wrong, and then failures with a
     known cause.
     """
     failed = (test for test in tests if not test.passed)
@@ -151,7 +151,7 @@ def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
 
 
 def with_graded(result: CheckedQuestion, graded: str, missing: str) -> CheckedQuestion:
-    """Adds notes about grading to the result of a question that passes.
+    """Adds notes about grading to a question's result if it passes.
 
     `graded` lists the additional tests in grading; `missing` is a note about packages that grading
     may lack.

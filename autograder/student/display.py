@@ -1,7 +1,7 @@
 """Shows results as text for a terminal, and as HTML for a notebook.
 
-The HTML uses the notebook's colors, so it is readable in light and dark themes; a sign and a word
-accompany every color. All text from a student's code is escaped.
+The HTML uses the notebook's colors, so that it is readable in light and dark themes; a sign and a
+word accompany every color. All text from a student's code is escaped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .check_results import CheckedQuestion, CheckedTest, Progress, Standing, fai
 
 @dataclass(frozen=True, slots=True)
 class StandingStyle:
-    """The sign, color and text for a standing; `plain` replaces a sign that a stream can't show."""
+    """The sign, color and text for a standing; `plain` is used if a stream can't show the sign."""
 
     sign: str
     plain: str
@@ -38,8 +38,8 @@ LOOKS = {
     Standing.STOPPED: StandingStyle("■", "!", _ORANGE, "yellow", "stopped while it was running"),
     Standing.TOO_SLOW: StandingStyle("■", "!", _ORANGE, "red", "took too long"),
 }
-#: JupyterLab and Notebook 7 mark a cell that was edited after it ran with a class; a result below
-#: such a cell says so, and is not green
+#: in JupyterLab and Notebook 7, a cell that was edited after it ran has a special CSS class; the
+#: result below it then says so, and is not green
 _IF_EDITED = (
     "<style>.jp-mod-dirty + .jp-Cell div:has(> div > .autograder-ran)"
     f"{{border-left-color:{_ORANGE} !important}}"
@@ -48,13 +48,14 @@ _IF_EDITED = (
     "</style>"
 )
 _STOPPED_HINT = "Is there a loop that never ends?"
-#: standings for which the individual checks of a question are shown
+#: the standings for which a question's individual checks are shown
 _SHOWN = (Standing.PASSED, Standing.FIX, Standing.STALE, Standing.TOO_SLOW)
 _LABEL = "to try it:"
 _PRINTED = "your code printed:"
-#: the most lines of a failing check, and of printed text, so that one cause fits on a screen
+#: the most lines to show for a failing check, and of printed text, so that one cause fits on a
+#: screen
 _MOST_LINES, _MOST_PRINTED = 14, 6
-#: the most names of checks in one line
+#: the most checks to name in one line
 _MOST_NAMES = 4
 
 
@@ -76,15 +77,15 @@ def _ran(question: CheckedQuestion) -> str:
 
 
 def remarks(question: CheckedQuestion) -> list[str]:
-    """Returns remarks about the question itself, which are shown above its checks."""
+    """Returns the remarks about the question as a whole, which are shown above its checks."""
     stopped = [_STOPPED_HINT] if question.standing is Standing.STOPPED else []
     return [*stopped, *question.note.splitlines(), *question.mistake.splitlines()]
 
 
 def as_text(question: CheckedQuestion, everything: bool = False) -> str:
-    """Returns the result for a terminal: the first failure, and the number of further ones.
+    """Returns the result for a terminal: the first failure, and the number of other failures.
 
-    With `everything`, includes all failures and the checks that pass.
+    With `everything`, shows all failures, and the checks that pass.
     """
     lines = [headline(question), *(f"  {line}" for line in remarks(question))]
     failed, passed = _to_show(question)
@@ -102,7 +103,7 @@ def as_text(question: CheckedQuestion, everything: bool = False) -> str:
 
 
 def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
-    """Returns the lines below a failing check: the difference, the call, and similar failures."""
+    """Returns the lines below a failing check's name: message, call, and similar failures."""
     lines = _cut(test.message.splitlines(), _MOST_LINES)
     if test.call:
         first, *rest = test.call.splitlines()
@@ -119,7 +120,7 @@ def _printed(question: CheckedQuestion) -> list[str]:
 
 
 def _cut(lines: list[str], most: int) -> list[str]:
-    """Cuts out the middle of many lines; the last line is kept because it says what to do."""
+    """Cuts out lines in the middle if there are too many; the last one says what to do."""
     return lines if len(lines) <= most else [*lines[: most - 2], "...", lines[-1]]
 
 
@@ -163,12 +164,12 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
 
 
 def folded(summary: str, text: str) -> str:
-    """Returns HTML that shows its text after a click."""
+    """Returns HTML that shows a text after a click on its summary."""
     return unfolding(summary, [for_html(text)])
 
 
 def unfolding(summary: str, parts: Sequence[str]) -> str:
-    """Returns HTML that shows its parts, which are also HTML, after a click."""
+    """Returns HTML that shows its parts, which are also HTML, after a click on its summary."""
     return (
         f'<details style="margin-top:.35em"><summary>{for_html(summary)}</summary>'
         f'<div style="margin:.3em 0 .3em 1.2em">{"".join(parts)}</div></details>'
@@ -183,7 +184,7 @@ def notice(sign: str, text: str) -> NotebookOutput:
 
 
 class NotebookOutput:
-    """A value that a notebook displays as HTML if it can, otherwise as text."""
+    """A value that a notebook displays as HTML if possible, otherwise as text."""
 
     def __init__(self, text: str, html: str) -> None:
         self._text, self._html = text, html
@@ -209,7 +210,7 @@ def _count_passed(passed: Sequence[str]) -> str:
 def _to_show(
     question: CheckedQuestion,
 ) -> tuple[list[tuple[CheckedTest, tuple[str, ...]]], list[str]]:
-    """Returns the failures, those with a cause first, and the names of passed checks."""
+    """Returns the failures in the order to show them, and the names of passed checks."""
     if question.standing not in _SHOWN:
         return [], []
     passed = [test.name for test in question.tests if test.passed]
@@ -231,7 +232,7 @@ def _test_html(test: CheckedTest, same: Sequence[str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Returns text as HTML, with its line breaks and spaces; long lines wrap."""
+    """Returns text as HTML that keeps line breaks and spaces, and wraps long lines."""
     return (
         '<pre style="margin:.2em 0 .2em 1.2em;padding:.4em .6em;white-space:pre-wrap;'
         "word-break:normal;overflow-wrap:anywhere;color:inherit;background:rgba(128,128,128,.12);"
@@ -262,7 +263,7 @@ def grouped(tests: Sequence[CheckedTest]) -> list[tuple[CheckedTest, tuple[str, 
     return [(test, tuple(names.get(test.cause, ()))) for test in first]
 
 
-#: a sentence about the part of grading that public checks don't cover
+#: what to tell students about the parts of grading that public checks don't cover
 BEYOND = (
     "Grading also tries what these checks do not: other sizes, batches, other number types, "
     "gradients. The docstring of each question says what is required."
@@ -270,7 +271,7 @@ BEYOND = (
 
 
 def what_to_submit(progress: Progress) -> tuple[str, ...]:
-    """Returns lines that say what to submit, or () if a question does not pass yet."""
+    """Returns lines that say what to submit, or () unless all questions pass."""
     if progress.next is not None or not progress.exercises:
         return ()
     files = [item.file for item in progress.exercises if item.file]

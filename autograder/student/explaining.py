@@ -1,8 +1,8 @@
-"""Turns a failed check into a message: actual and expected results, location, and advice.
+"""Turns a failed check into a message with the actual and expected results, places and advice.
 
-First, the failure is classified: was an error expected, what was returned, do equal calls give
-equal results, and are there numbers to compare? The check's own explanation is shown only if none
-of these explains the failure.
+First, the obvious is checked: was an error expected, what was returned, do equal calls give equal
+results, and are there numbers to compare? The check's own explanation is shown only if none of this
+explains the failure.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from .pasting import pasteable
 from .time_limit import CheckTimeout
 from .weights import differing_names, superfluous_names
 
-#: the number of results of a question that returns several
+#: the number of results if a question asks for several
 _PAIR = 2
-#: matches the message about the shape of a result whose gradient is needed
+#: matches the error about the shape of a result from which a gradient is to be computed
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
 _DOCSTRING = "what the docstring says"
 _NONE = (
     "{} ends without `return`, or the `return` is in a branch that did not run: a function without "
     "one returns None"
 )
-#: errors that a check's own code raises when it uses the returned value
+#: errors that a check's own code may raise when it uses a wrong result
 _NOT_TO_USE = (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError)
 _SHAPES = "look at the type and the shape of the result, and of each tensor in it"
-#: advice if nothing more is known about an error: for any line, and for the student's own `raise`
+#: advice about an error of which nothing is known: for any line, and for the student's own `raise`
 _STOPS = (
     "the call ends in this line: make the call yourself, and print the type and the shape of "
     "each part of the line just above it"
@@ -61,10 +61,10 @@ _BY_CHANCE = (
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """The facts about answers that messages use, such as the names that their file defines.
+    """The facts about answers on which messages depend, such as the names that their file defines.
 
-    `locate` returns the location of a line of code. `retry` is the call that repeats the failing
-    call of a question, with `{}` for the name.
+    `locate` returns the location of a line of code. `retry` is the code that repeats a question's
+    failing call, with `{}` for the question.
     """
 
     namespace: Mapping[str, Any]
@@ -74,14 +74,14 @@ class AnswerContext:
     retry: str = 'retry("{}")'
 
     def context(self, question: str, places: tuple[CodeLine, ...]) -> AdviceContext:
-        """Returns the facts that advice needs about an error that was raised at `places`."""
+        """Returns the facts on which advice about an error at these `places` depends."""
         names = [name for name in self.namespace if not name.startswith("_")]
         source = places[-1].source if places else ""
         answer = self.namespace.get(question)
         return AdviceContext(question, self.signatures or {}, names, self.exercises, source, answer)
 
     def places(self, error: BaseException | None) -> tuple[CodeLine, ...]:
-        """Returns the student's outermost and innermost line in an error's traceback."""
+        """Returns the outermost and the innermost line of the student in an error's traceback."""
         traceback = error.__traceback__ if error is not None else None
         return places_of(traceback, self.namespace, self.locate)
 
@@ -95,7 +95,7 @@ def explained(
 ) -> CheckedTest:
     """Returns the result of a check that failed with `failure`; `step` is the answer's last call.
 
-    `by_chance` is true if right answers give random results in this check.
+    `by_chance` is true if right answers also give random results in this check.
     """
     message = _message(failure, step, around, by_chance)
     if isinstance(failure, AnswerForbidden):
@@ -153,14 +153,14 @@ def _unexpected_returned(step: RecordedCall, by_chance: bool) -> Message | None:
 
 
 def _random_result(step: RecordedCall, by_chance: bool) -> Message | None:
-    """Reports two equal calls with different results, unless the check involves chance."""
+    """Reports that equal calls give different results, unless the check involves chance."""
     if by_chance or step.again is None or not tensors_in(step.value):
         return None
     try:
         one, other = (_with_numbers(step.again()) for _ in range(2))
         text = difference(other, one)
         if text is None and not _has_nan(step.value):
-            with _unset_memory_is_nan():  # uninitialized memory may be equal by chance
+            with _unset_memory_is_nan():  # uninitialized memory may happen to be equal
                 text = difference(step.again(), one)
     except AnswerFault:
         return None
@@ -174,7 +174,7 @@ def _random_result(step: RecordedCall, by_chance: bool) -> Message | None:
 
 @contextmanager
 def _unset_memory_is_nan() -> Iterator[None]:
-    """Makes `torch.empty` return nan, or the largest integer, within the block."""
+    """Within the block, makes `torch.empty` return nan, or the largest integer."""
     before = torch.are_deterministic_algorithms_enabled()
     only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -209,7 +209,7 @@ def _no_numbers(step: RecordedCall, by_chance: bool) -> Message | None:
 
 
 def _superfluous_weights(step: RecordedCall, by_chance: bool) -> Message | None:
-    """Reports weights that the check does not set, whose values may be the cause of any result."""
+    """Reports weights that the check does not set, because they may have changed the result."""
     names = superfluous_names(step)
     return _step_message(replace(step, args=()), *names, cause=SUPERFLUOUS) if names else None
 
@@ -244,7 +244,7 @@ def origin(failure: BaseException) -> BaseException | None:
 
 
 def is_stub(failure: BaseException) -> bool:
-    """Returns whether the student's own code, not torch, raised "not implemented"."""
+    """Returns whether the student's own code, and not torch, raised "not implemented"."""
     if not isinstance(failure, AnswerNotImplemented) or failure.__cause__ is None:
         return False
     return is_raised_by_student(failure.__cause__)
@@ -279,7 +279,7 @@ def _error_message(
 
 
 def _cause(got: str, places: tuple[CodeLine, ...]) -> str:
-    """Returns a cause that is the same for inputs of different sizes."""
+    """Returns a cause that does not depend on the sizes of the inputs."""
     return f"{re.sub(r'[0-9]+', '0', got)} {places[-1:]}"
 
 
@@ -291,7 +291,7 @@ def _step_message(
     places: tuple[CodeLine, ...] = (),
     cause: str = "",
 ) -> Message:
-    """Returns the message about a recorded call; without a `cause`, `got` is the cause."""
+    """Returns a message about a recorded call; without a `cause`, `got` identifies the cause."""
     step_to_take = f"{LIKELY}{hint}" if hint else ""
     differs = got_expected(got, expected)
     return Message(call_with_shapes(step), differs, step_to_take, places=places, cause=cause or got)
@@ -330,7 +330,7 @@ _STRANGE: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
     (nn.Module, "a layer", "a layer was returned instead of its result: call it with the input"),
     (type, "a class", "a class was returned instead of a value: its parentheses `()` are missing"),
 )
-#: tested by module name, to avoid importing NumPy
+#: recognized by its module's name, to avoid importing NumPy
 _NUMPY = (
     "a NumPy value",
     "a tensor is required: stay with torch, since NumPy can't carry a gradient. Torch's "
@@ -339,10 +339,10 @@ _NUMPY = (
 
 
 def unexpected_result(value: Any) -> tuple[str, str] | None:
-    """Describes a result that no question requires, with advice; returns None for other results."""
+    """Describes a result that can't be right, such as a function, with advice; otherwise, None."""
     for kind, what, hint in _STRANGE:
         if isinstance(value, kind):
             if isinstance(value, CoroutineType):
-                value.close()  # prevents a warning that it was never awaited
+                value.close()  # prevent the warning that it was never awaited
             return what, hint
     return _NUMPY if type(value).__module__.partition(".")[0] == "numpy" else None

@@ -1,4 +1,4 @@
-"""Runs the public checks of a whole folder: `autograder check` and `autograder status`."""
+"""Runs the public checks in a whole folder, for `autograder check` and `autograder status`."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from .stars import star_line
 def check_folder(
     folder: Path, names: Sequence[str] = (), on_question: OnQuestion = lambda question: None
 ) -> tuple[CheckedExercise, ...]:
-    """Runs the public checks of all or some exercises and questions in an assignment's folder.
+    """Runs the public checks for all or some exercises and questions in an assignment's folder.
 
-    `on_question` receives each question before its checks run. If Ctrl-C interrupts a question, no
-    other question runs. Raises `UserError` if the folder is not an assignment, or a name is
-    unknown.
+    `on_question` is called with each question before its checks run. If Ctrl-C interrupts a
+    question, no other question is checked. Raises `UserError` if the folder is not an assignment,
+    or a name is unknown.
     """
     manifest = read_manifest(folder)
     results: list[CheckedExercise] = []
@@ -64,7 +64,7 @@ def status(folder: Path) -> Progress:
 def _chosen(
     folder: Path, manifest: Manifest, names: Sequence[str]
 ) -> dict[str, tuple[str, ...] | None]:
-    """Returns the exercises that `names` select, each with the chosen questions (None for all)."""
+    """Returns the exercises that `names` selects, with the chosen questions (None for all)."""
     chosen: dict[str, tuple[str, ...] | None] = {}
     known: dict[str, tuple[str, ...]] = {}
     for name in names:
@@ -157,7 +157,7 @@ def _ready(
 
 
 def star_of(folder: Path, question: str, rule: str) -> str:
-    """Returns the line about the second star of a question that passes its checks.
+    """Returns the line about the second star for a question that passes its checks.
 
     Raises `UserError` for an unknown question or rule.
     """
@@ -168,7 +168,7 @@ def star_of(folder: Path, question: str, rule: str) -> str:
 
 
 def trace_folder(folder: Path, question: str) -> str:
-    """Returns the shapes in each line of a question's failing call, as text.
+    """Returns a text with the shapes in each line that a question's failing call executes.
 
     Raises `UserError` if the folder has no such question, or its file does not run.
     """
@@ -209,7 +209,7 @@ def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerCo
 def _with_reason(
     result: CheckedQuestion, answer: Answer, executed: ExecutedAnswer, questions: Sequence[str]
 ) -> CheckedQuestion:
-    """Adds the reason why a question is missing or does not count, such as an invalid cell."""
+    """Adds the reason if a question is missing or does not count, such as an invalid cell."""
     name = result.question
     if name in answer.broken:
         tests = tuple(CheckedTest(test.name, False, answer.broken[name]) for test in result.tests)

@@ -1,7 +1,7 @@
-"""Makes checks refuse the same operations as the grading sandbox, with the same errors.
+"""Makes checks refuse the operations that the grading sandbox refuses, with the same errors.
 
 Otherwise, an answer that writes a file, opens a connection or starts a process would pass its
-checks and get no points. Code that handles the errors works in checks and in grading.
+checks but get no points. Code that handles these errors works both in checks and in grading.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from ..worker.compiler import not_compiling
 from ..worker.system_calls import ALLOWED
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-#: audit events of changes in a file system; the first argument is the path
+#: audit events for changes in the file system; their first argument is the path
 _CHANGES = frozenset(
     ("os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir")
     + ("os.symlink", "os.truncate", "os.utime", "shutil.rmtree")
 )
-#: events of processes and connections
+#: audit events for processes and connections
 _OTHERS = frozenset(
     ("_posixsubprocess.fork_exec", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.posix_spawn")
     + ("os.spawn", "os.startfile", "socket.__new__", "subprocess.Popen")
 )
 _LISTS = frozenset(("os.listdir", "os.scandir"))
 _SEEN = _CHANGES | _OTHERS | _LISTS | {"open", "socket.getaddrinfo", "sqlite3.connect"}
-#: the files of Python's code that imports modules, or reads source lines for tracebacks
+#: the names of Python's own files that import modules, or read source lines for tracebacks
 _IMPORTS, _READERS = "<frozen importlib", ("linecache.py", "tokenize.py", "inspect.py")
-#: the files of code that checks paths on behalf of other code
+#: the names of files whose functions check paths on behalf of other code
 _PATHS = frozenset((__file__, os.path.__file__, genericpath.__file__))
-#: functions without an audit event, with the system call that they make; they are refused if the
-#: sandbox does not allow that call
+#: functions without an audit event, with the system call that they make; a function is refused if
+#: the sandbox does not allow its system call
 _FUNCTIONS = {
     "fcntl.flock": "flock",
     "os.chroot": "chroot",
@@ -79,7 +79,7 @@ _FUNCTIONS = {
     "os.waitid": "waitid",
     "os.waitpid": "wait4",
 }
-#: operations that are refused with a different error, because a C library reports them
+#: functions that are refused with a different error, because a C library raises it in the sandbox
 _WITH_ERRORS: dict[str, Exception] = {
     "resource.setrlimit": ValueError("not allowed to raise maximum limit"),
     "torch.from_file": RuntimeError("unable to open file: No such file or directory (2)"),
@@ -93,7 +93,7 @@ _WITH_ERRORS: dict[str, Exception] = {
 
 
 class _Hook:
-    """An audit hook, which Python can't remove; it refuses operations only in `thread`, if set."""
+    """An audit hook. It can't be removed, so it refuses operations only in `thread`, if set."""
 
     def __init__(self) -> None:
         self.thread: int | None = None
@@ -119,9 +119,9 @@ _hook = _Hook()
 
 @contextlib.contextmanager
 def as_in_grading() -> Iterator[None]:
-    """Refuses the operations that grading refuses, within the block and in this thread.
+    """Within the block, refuses the operations that grading refuses, in this thread only.
 
-    Also disables the compiler, which grading does not have.
+    Also disables torch's compiler, which grading does not have.
     """
     _hook.install()
     replaced = _replaced()
@@ -139,7 +139,7 @@ def as_in_grading() -> Iterator[None]:
 
 @cache
 def _replaced() -> Sequence[tuple[Any, str, Any, Any]]:
-    """Returns functions that no audit event reports: owner, name, original and replacement."""
+    """Returns functions without an audit event: owner, name, original and replacement."""
     errors: dict[str, Exception] = {
         name: PermissionError(errno.EPERM, os.strerror(errno.EPERM))
         for name, call in _FUNCTIONS.items()
@@ -154,7 +154,7 @@ def _replaced() -> Sequence[tuple[Any, str, Any, Any]]:
 
 
 def _found(name: str) -> Iterator[tuple[Any, str, Any]]:
-    """Yields the owner of a function, its name there and the function, if this system has it."""
+    """Yields a function's owner, its name there and the function, if this system has it."""
     module, *path, last = name.split(".")
     with contextlib.suppress(ImportError, AttributeError):
         owner = functools.reduce(getattr, path, importlib.import_module(module))
@@ -198,7 +198,7 @@ def _allowing(access: Callable[..., bool]) -> Callable[..., bool]:
 def _is_there(path: Any) -> bool:
     """Returns whether a path also exists during grading.
 
-    Such paths are Python's own files, and the folders above them or above the answer.
+    These are the files of Python and its packages, and the folders above them or above the answer.
     """
     if _is_known(path) or _is_read_by_python():
         return True
@@ -208,7 +208,7 @@ def _is_there(path: Any) -> bool:
 
 @contextlib.contextmanager
 def _eager() -> Iterator[None]:
-    """Runs functions that were compiled earlier without their compiled code."""
+    """Within the block, ignores the compiled code of functions that were compiled earlier."""
     if not hasattr(sys.modules.get("torch._dynamo"), "eval_frame"):
         yield  # the compiler has never been used, and importing it takes seconds
         return
@@ -217,7 +217,7 @@ def _eager() -> Iterator[None]:
 
 
 def _saved(save: Callable[..., None], thing: object, f: Any, *args: Any, **kwargs: Any) -> None:
-    """Saves only to file objects, because torch would open a path in C++, unseen by audit hooks."""
+    """Saves only to file objects: torch would open a path in C++, which audit hooks don't see."""
     if isinstance(f, str | os.PathLike):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), os.fspath(f))
     save(thing, f, *args, **kwargs)
@@ -250,7 +250,7 @@ def _open(path: Any, mode: str | None, flags: int) -> None:
 
 
 def _is_known(path: Any) -> bool:
-    """Returns whether a path belongs to Python, torch or a device, which grading also has."""
+    """Returns whether a path belongs to Python, its packages or a device, as also in grading."""
     if not isinstance(path, str | bytes | os.PathLike):
         return path is not None
     place = os.path.abspath(os.fsdecode(path))
@@ -266,7 +266,7 @@ _KNOWN = tuple(folder.rstrip(os.sep) + os.sep for folder in _folders())
 
 
 def _is_read_by_python() -> bool:
-    """Returns whether Python itself is reading a module for an import, or source for an error."""
+    """Returns whether Python itself is importing a module, or reading source for an error."""
     caller: FrameType | None = sys._getframe()
     while caller is not None and caller.f_code.co_filename in _PATHS:
         caller = caller.f_back

@@ -1,4 +1,4 @@
-"""Predict, then run: compares a student's guess with the actual result."""
+"""Compares a student's guess with the actual result: predict, then run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
         return
     try:
         found = _plain(run())
-    except Exception as error:  # the guess may be that the code fails
+    except Exception as error:  # the student may have predicted it
         found = f"error: {type(error).__name__}: {error}".splitlines()[0]
     if _is_no_number(guess) and _is_number(found):
         _say("○", _NO_NUMBER)
@@ -74,7 +74,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_no_number(guess: Any) -> bool:
-    """Returns whether a guess is a text without a number that does not guess an error either."""
+    """Returns whether a guess is a text that names neither a number nor an error."""
     if not isinstance(guess, str) or "error" in guess.casefold() or "nan" in guess.casefold():
         return False
     return not _is_number(_parsed(guess))

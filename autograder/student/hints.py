@@ -20,14 +20,14 @@ from ..errors import UserError
 from .assignment_folder import questions_of, unknown
 from .check_results import Standing
 
-#: the file that remembers which hints were shown; the dot keeps it out of submissions
+#: the file that stores which hints were shown; the dot keeps it out of submissions
 STATE = ".autograder.json"
 _SHOWN = "hints_shown"
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One hint for a question; `number` counts from 1, and `of` is the total number of its hints.
+    """A hint for a question; `number` counts from 1, and `of` is the number of all its hints.
 
     `text` is empty if there are no more hints; `why` then gives the reason.
     """
@@ -41,10 +41,11 @@ class Hint:
 
 
 def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
-    """Returns the next hint for a question, or for an exercise's first question that does not pass.
+    """Returns the next hint for a question, or for the first one in an exercise that does not pass.
 
-    `again` starts with the question's first hint. The folder remembers which hints were shown.
-    Raises `UserError` if the folder is not an assignment or has no hints, or the name is unknown.
+    With `again`, starts with the question's first hint. A file in the folder stores which hints
+    were shown. Raises `UserError` if the folder is not an assignment or has no hints, or the name
+    is unknown.
     """
     manifest = read_manifest(folder)
     hints = read_hints(folder)
@@ -67,7 +68,7 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
 
 
 def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
-    """Returns the exercise and question that a name means; the question is None if all pass."""
+    """Returns the exercise and question for a name; the question is None if all pass."""
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:
@@ -115,7 +116,7 @@ def _remember(folder: Path, shown: Mapping[str, int]) -> None:
 
 
 def afterwards(folder: Path, question: str) -> str:
-    """Returns the text to read after a right answer, or an empty string if the bundle has none."""
+    """Returns the text to read after a right answer, or an empty string if there is none."""
     return read_afterwards(folder).get(question, "")
 
 

@@ -1,11 +1,11 @@
-"""Finds the known mistake that fails the public checks in the same way, by a digest of its results.
+"""Finds the known mistake that gives the same results in public checks, by a digest of these.
 
 The digest covers only the results in failing checks, because differences from the solution in a
 check that passes are not part of the mistake.
 
-The bundle encrypts the sentence about a mistake with that mistake's results, so that nobody can
-read what others do wrong; the bundle contains no code of mistakes. Several mistakes may have the
-same results.
+In the bundle, the sentence about a mistake is encrypted with that mistake's results, so that nobody
+can read what others do wrong; the code of mistakes is not in the bundle. Several mistakes may have
+the same results.
 """
 
 from __future__ import annotations
@@ -25,34 +25,35 @@ import torch
 from ..course.manifest import MISTAKES
 from ..errors import AnswerFault, AnswerRaised
 
-#: the text with which an error begins among the results
+#: the beginning of an error among the results
 RAISED = "raised "
-#: the numbers of decimals, and then of digits, that are kept, so that rounding does not matter
+#: a number is rounded to so many decimals, and then to so many digits, so that rounding errors do
+#: not matter
 _DECIMALS, _DIGITS = 4, 3
 _WORD = re.compile(r"[^\W_]+")
 _COUNT = re.compile(r"(?<![\w.])\d+(?![\w.])")
-#: the most mistakes with the same results that are shown
+#: the most mistakes with the same results to show
 MOST_SENTENCES = 3
 #: the text above the sentences if there are several
 _SEVERAL = "{} known mistakes give these results. Which one is yours?"
-#: the text below the sentence of a mistake that does not explain all failing checks
+#: the text after the sentence about a mistake that does not explain all failing checks
 _ANOTHER = " There may be another mistake as well."
-#: the most failing checks for which a second mistake is considered
+#: with more failing checks than this, a second mistake is not considered
 _MOST_CHECKS = 10
-#: the results in each failing check, by its name
+#: the results in each failing check, by the check's name
 Answers = Mapping[str, Sequence[str]]
-#: the most numbers of a tensor, and the most characters of any other value, that are compared
+#: how many numbers in a tensor, and how many characters of any other value, are compared
 _MOST_NUMBERS, _MOST_CHARACTERS = 4000, 200
 
 
 def comparable_text(value: Any) -> str:
-    """Returns a value as comparable text, which does not depend on how last digits are rounded."""
+    """Returns a value as comparable text, which does not depend on rounding errors."""
     if isinstance(value, torch.Tensor):
         numbers = value.detach().flatten()[:_MOST_NUMBERS].tolist() if _is_plain(value) else []
         return f"{value.dtype} {tuple(value.shape)} {' '.join(map(_rounded, numbers))}"
     if isinstance(value, tuple | list):
         return f"{type(value).__name__}({', '.join(map(comparable_text, value))})"
-    if isinstance(value, Mapping):  # a layer's weights are in the order in which they were set
+    if isinstance(value, Mapping):  # the order in which a layer's weights were set does not matter
         items = sorted((str(key), comparable_text(item)) for key, item in value.items())
         return f"{{{', '.join(f'{key}: {text}' for key, text in items)}}}"
     return _rounded(value) if isinstance(value, float) else repr(value)[:_MOST_CHARACTERS]
@@ -61,8 +62,8 @@ def comparable_text(value: Any) -> str:
 def comparable_error(fault: AnswerFault) -> str:
     """Returns a fault as comparable text: without the student's words, with torch's words sorted.
 
-    torch's message has the same words in a different order for `a @ b` and `b @ a`, and for an
-    operation and its in-place form; everybody writes a different text after `raise`.
+    torch's messages for `a @ b` and `b @ a` have the same words in a different order, as do those
+    for an operation and its in-place form. After `raise`, everybody writes a different text.
     """
     error = fault.__cause__
     if error is None or not isinstance(fault, AnswerRaised):
@@ -72,7 +73,7 @@ def comparable_error(fault: AnswerFault) -> str:
 
 
 def comparable_chance(message: str) -> str:
-    """Returns a message about random results without its counts, which vary with each draw."""
+    """Returns a message about random results without the counts, which are different each time."""
     return _COUNT.sub("#", message)
 
 
@@ -90,19 +91,18 @@ def is_raised_by_student(error: BaseException) -> bool:
 
 
 def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
-    """Returns a key and the encrypted sentences, which only the same answers can decrypt."""
+    """Returns a key, and the encrypted sentences, which only the same results can decrypt."""
     text = _all(answers)
     place = hashlib.sha256(f"place {text}".encode()).hexdigest()[:16]
     return place, base64.b64encode(_mixed("\n".join(sentences).encode(), text)).decode()
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """Returns the sentences about mistakes with the same answers to the checks, or "".
+    """Returns the sentences about mistakes with the same results in the failing checks, or "".
 
-    If no mistake has the same answers, the answer may contain two mistakes. The sentence is then
-    about a mistake that has the same answers to more than half of the failing checks, and fails no
-    other check. A sentence that mentions code is returned only if the answer's `text` contains that
-    code.
+    If there is no such mistake, the answer may contain two. The sentence is then about a mistake
+    that has the same results in more than half of the failing checks, and fails no other check. A
+    sentence that mentions code is returned only if the answer's `text` contains that code.
     """
     try:
         known = json.loads((checks / MISTAKES).read_text(encoding="utf-8")).get(question, {})
@@ -120,14 +120,14 @@ def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -
 
 
 def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]:
-    """Returns the sentences that `answers` decrypt, except sentences about code not in `text`."""
+    """Returns the sentences that `answers` decrypts, except those about code not in `text`."""
     sentences = known.get(sealed([], answers)[0], "")
     found = _mixed(base64.b64decode(sentences), _all(answers)).decode().splitlines()
     return [sentence for sentence in found if _is_spoken_of(sentence, text)]
 
 
 def _most_of(answers: Answers) -> Iterator[Answers]:
-    """Yields the answers to each set of more than half of the checks, unless all are errors."""
+    """Yields the results in each set of more than half of the checks, unless all are errors."""
     for size in range(len(answers) // 2 + 1, len(answers)) if len(answers) <= _MOST_CHECKS else ():
         for names in combinations(answers, size):
             if not all(answers[name][-1].startswith(RAISED) for name in names if answers[name]):
@@ -135,7 +135,7 @@ def _most_of(answers: Answers) -> Iterator[Answers]:
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:
-    """Returns whether a text contains the code that a sentence mentions, or it mentions none."""
+    """Returns whether `text` contains code that a sentence mentions, if it mentions any."""
     code = re.findall("`([^`]+)`", sentence.partition(". ")[0])
     words = {re.findall(r"\w+", part)[-1] for part in code if re.search(r"\w", part)}
     return not words or not text or bool(words & set(re.findall(r"\w+", text)))
@@ -148,7 +148,7 @@ def _is_plain(tensor: torch.Tensor) -> bool:
 def _rounded(number: Any) -> str:
     if not isinstance(number, float):
         return str(number)
-    return f"{round(number, _DECIMALS) + 0.0:.{_DIGITS}g}"  # no minus before a zero
+    return f"{round(number, _DECIMALS) + 0.0:.{_DIGITS}g}"  # avoids a minus before a zero
 
 
 def _all(answers: Answers) -> str:

@@ -1,4 +1,4 @@
-"""Records a check's last call, for the message about a failure, and all results in the check."""
+"""Records a check's last call, which the message about a failure shows, and all its results."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .known_mistakes import comparable_error, comparable_text
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call of a function, or of a layer; `built` has the constructor's arguments.
+    """One call to a function or a layer; `built` contains the constructor's arguments.
 
     `is_built` is true once the constructor has returned a layer. `weights` contains the names of
-    the weights that the check sets, and `found` contains the names that the layer has. `value` is
-    the result if the call `returned`; `again` repeats the call with the same weights and returns
-    its result.
+    the weights that the check sets, and `found` contains those that the layer has. `value` is the
+    result if the call `returned`; `again` repeats the call with the same weights and returns the
+    result.
     """
 
     question: str
@@ -40,7 +40,7 @@ class RecordedCall:
     again: Callable[[], Any] | None = None
 
 
-#: the text if a question's checks made no call
+#: the text to show if a question's checks made no call
 NO_CALL = "no call was made"
 
 
@@ -56,9 +56,9 @@ def again(step: RecordedCall) -> Any:
 
 
 class Recorder:
-    """An implementation that passes all calls on to another one, and keeps the last call.
+    """An implementation that passes all calls on to another one, and remembers the last call.
 
-    `results` contains all results in the check, to be compared with those of known mistakes.
+    `results` contains all results in the check, which can be compared with those of known mistakes.
     """
 
     def __init__(self, inner: Implementation) -> None:
@@ -112,7 +112,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def faults(self) -> Iterator[None]:
-        """Records an error that the block raises."""
+        """Records the fault if the block raises one."""
         try:
             yield
         except AnswerFault as fault:

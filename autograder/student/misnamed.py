@@ -1,4 +1,4 @@
-"""Finds answers that do not count because of a wrong name, a wrong file, or several files."""
+"""Finds answers that do not count because of a wrong name, file or import."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .check_results import CheckedQuestion, CheckedTest, Standing
 
 _CODE = (".py", ".ipynb")
 _WRONG = (Standing.FIX, Standing.NOT_IMPLEMENTED, Standing.TOO_SLOW)
-#: the most files of one folder that are read
+#: the most files to read in one folder
 _MOST_FILES = 200
 
 
 def start_with(question: str, source: str, others: Collection[CheckedQuestion]) -> str:
-    """Returns a note about a question that an answer calls and that is not right yet, or ""."""
+    """Returns a note if an answer calls another question that is not right yet, otherwise ""."""
     reached = definitions_reached(source, question)
     wrong = [other.question for other in others if other.standing in _WRONG]
     called = [name for name in wrong if name in reached and name != question]
@@ -75,8 +75,8 @@ def other_name(
 ) -> str:
     """Returns a note about a student's definition that is probably the answer, or "".
 
-    A definition that answers another of the `questions` does not count, and a definition that is
-    `given` in the notebook counts only if its name is similar.
+    Ignores definitions that answer other `questions`, and those `given` in the notebook unless
+    their name is similar.
     """
     own = [
         name
@@ -116,9 +116,9 @@ _OUTSIDE = (
 
 
 def read_from_outside(question: str, namespace: Mapping[str, Any]) -> str:
-    """Returns a note about a tensor that an answer reads by name although no argument has it.
+    """Returns a note about a tensor that an answer reads although it is not an argument, or "".
 
-    The lesson's tensors are names in the notebook, so a wrong name raises no error there.
+    In a notebook, the lesson's tensors are global names, so a wrong name may not raise an error.
     """
     answer = namespace.get(question)
     parts = vars(answer).values() if isinstance(answer, type) else [answer]
@@ -157,8 +157,8 @@ def wrong_import(
 ) -> CheckedQuestion | None:
     """Returns a failed result if an answer imports a module that grading lacks, or None.
 
-    Such a module belongs to another exercise, is a file in the folder, or is not among the packages
-    that grading has.
+    Such a module is another exercise, a file in the folder, or a package that grading does not
+    have.
     """
     stars = [name for short, name in imports_of(source).items() if short == "*"]
     for name in sorted([*names_used(source, question), *stars]):
@@ -173,7 +173,7 @@ def wrong_import(
 
 
 def may_be_missing(question: str, source: str) -> str:
-    """Returns a note about a package in an answer that some graders have not installed, or ""."""
+    """Returns a note if an answer uses a package that some graders may lack, otherwise ""."""
     names = {*names_used(source, question), *_certainly_imported(question, source)}
     modules = {name.partition(".")[0] for name in names}
     return "\n".join(
@@ -184,10 +184,10 @@ def may_be_missing(question: str, source: str) -> str:
 
 
 def _certainly_imported(question: str, source: str) -> set[str]:
-    """Returns the modules that an answer imports or uses in each call, whatever its arguments.
+    """Returns the modules that an answer imports or uses in every call.
 
-    An `IPython` that is imported at the top is ignored, because grading replaces it with a
-    placeholder whose `display` shows nothing.
+    Ignores an import of `IPython` at the top level, because grading replaces it with a placeholder
+    whose `display` shows nothing.
     """
     imports, found = imports_of(source), set()
     for node in (node for step in _steps(question, source) for node in ast.walk(step)):
@@ -201,9 +201,9 @@ def _certainly_imported(question: str, source: str) -> set[str]:
 
 
 def _steps(question: str, source: str) -> Iterator[ast.stmt]:
-    """Yields an answer's statements that are not inside a block, because every call executes these.
+    """Yields the statements of an answer that are not inside a block, which every call executes.
 
-    Blocks are, for example, those of `if` and `for`.
+    A block is, for example, the body of an `if` or a `for`.
     """
     definition = definition_of(source, question)
     inner = definition.body if isinstance(definition, ast.ClassDef) else [definition]

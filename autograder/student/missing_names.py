@@ -1,8 +1,8 @@
 """Explains a NameError whose name is misspelled, or defined in a cell that has not been run.
 
-After a restart, nothing is defined. Once a cell has imported this package, a NameError is followed
-by a sentence that says which cells to run, or suggests a similar name; until then, students have
-only the comment in each cell.
+After a kernel restart, no name is defined. Once a cell has imported this package, a NameError is
+followed by a sentence that says which cells to run, or suggests a similar name. Until then, only
+the comment in each cell can help.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MISSPELLED = "`{}` is not defined; did you mean `{}`?"
 
 
 def explain_missing_names() -> None:
-    """Makes this kernel explain missing names; does nothing outside a kernel."""
+    """Makes this kernel explain missing names. Does nothing outside a kernel."""
     if "IPython" not in sys.modules:
         return
     from IPython.core.getipython import get_ipython
@@ -63,7 +63,7 @@ def _explanation(name: str, namespace: dict[str, Any]) -> str:
 
 
 def _names(namespace: dict[str, Any]) -> Iterator[str]:
-    """Yields names defined in the saved notebook, or in all notebooks if its file is unknown."""
+    """Yields the names defined in the saved notebook, or in all notebooks if it is unknown."""
     from ..submission.notebook import code_cells, notebook_of
 
     # set by Jupyter's server and by VS Code

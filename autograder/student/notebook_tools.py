@@ -1,4 +1,4 @@
-"""`check`, `hint`, `retry` and `trace` in a notebook, for the answers defined there."""
+"""Provides `check`, `hint`, `retry` and `trace` for the answers in a notebook."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RUN_FIRST = "run the cell that defines it first"
 _FAILED_FIRST = "the last run of this cell failed: its error says what to fix"
 _STUCK = (Standing.FIX, Standing.TOO_SLOW)
 _COMPARE = "compare with the reference solution"
-#: the folder of this package, whose lines mean nothing to a student
+#: this package's folder; students should not see its lines in tracebacks
 _PACKAGE = Path(__file__).resolve().parents[1]
 _WAYS = "other ways to write it, and what they cost"
 
@@ -75,9 +75,9 @@ def check(question: object = "", rule: str = "") -> None:
 
 
 def hint(question: object, *, again: bool = False) -> None:
-    """Shows the next hint for a question, one at a time, as `autograder hint` does.
+    """Shows the next hint for a question, as `autograder hint` does.
 
-    `again` starts with the first hint. The folder remembers which hints were shown.
+    With `again`, starts with the first hint. A file in the folder stores which hints were shown.
     """
     name = _name_of(question)
     try:
@@ -116,7 +116,7 @@ def retry(question: object) -> Any:
 
     Returns what your answer returns, and raises what it raises; a `breakpoint()` stops there.
     """
-    __tracebackhide__ = True  # IPython leaves this function out of an error that it raises again
+    __tracebackhide__ = True  # IPython leaves this function out of tracebacks
     name, namespace = _name_of(question), sys._getframe(1).f_globals
     try:
         step, _ = _failing(name, namespace)
@@ -135,9 +135,9 @@ def _from_answer(
 ) -> TracebackType | None:
     """Drops the frames above the student's lines, and those below that only lead to this package.
 
-    This package also runs below an answer, because it watches the answer's operations; torch then
-    adds frames of its own in between. If no line is the student's, drops only this package's frames
-    from both ends.
+    This package also runs below an answer, because it watches the answer's operations; there may be
+    torch's frames in between. If there is no line of the student, drops only this package's frames
+    at both ends.
     """
     frames = []
     while traceback is not None:
@@ -166,9 +166,9 @@ def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[RecordedCall | No
 
 
 def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
-    """Runs the public checks of a question on the definitions in a namespace.
+    """Runs a question's public checks on the definitions in a namespace.
 
-    Raises `UserError` if the folder has no checks of that question.
+    Raises `UserError` if the folder has no checks for that question.
     """
     suite = find_suite(question, folder)
     exercises = _manifest(folder).exercises
@@ -191,7 +191,7 @@ def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementat
 def _annotated(
     result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path
 ) -> CheckedQuestion:
-    """Adds a note if the cell differs from the checked code, or if the answer is missing."""
+    """Adds notes, such as why an answer is missing, or that its cell was edited after it ran."""
     if result.standing is Standing.MISSING:
         known = _manifest(folder).points
         note = other_name(result.question, namespace, known, given(known, folder))
@@ -238,7 +238,7 @@ def _first_to_fix(question: str, namespace: Mapping[str, Any], folder: Path) -> 
 
 
 def _unfinished(question: str, namespace: Mapping[str, Any]) -> str:
-    """Returns why a question with code is "not implemented", or "" for an untouched stub."""
+    """Returns why an answer is "not implemented" although it has code, or "" for a mere stub."""
     cells = _defining(question, namespace)
     note = unfinished(question, cells[-1]) if cells else ""
     return note or stub_again(question, namespace)
@@ -249,7 +249,7 @@ def _missing(question: str, namespace: Mapping[str, Any]) -> str:
 
 
 def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
-    """Returns the executed cells with a definition of the question, even those that failed."""
+    """Returns the executed cells that contain the question's definition, even failed ones."""
     words = (f"def {question}(", f"class {question}(", f"class {question}:")
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     return [cell for cell in cells if any(word in cell for word in words)]
@@ -258,7 +258,7 @@ def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
 def _below(
     result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path, rule: str
 ) -> tuple[str, list[str]]:
-    """Returns further help, as text and HTML: how to get a hint, or texts for a right answer."""
+    """Returns more help as text and HTML: how to get a hint, or what to read when it is right."""
     name = result.question
     if result.standing in _STUCK:
         call = for_html(_hint(name))
@@ -276,7 +276,7 @@ def _below(
 
 
 def result_text(result: CheckedQuestion) -> str:
-    """Returns the result as text, with the call for a hint if one helps."""
+    """Returns the result as text, with the call that shows a hint if one may help."""
     stuck = f"\n  stuck? run  {_hint(result.question)}" if result.standing in _STUCK else ""
     return as_text(result) + stuck
 
@@ -297,9 +297,9 @@ def _here(question: str) -> Path:
 
 
 def _show(result: NotebookOutput) -> None:
-    from IPython.display import display  # loading it takes as long as running a small program
+    from IPython.display import display  # slow to load
 
-    display(result)  # type: ignore[no-untyped-call]  # IPython leaves it without types
+    display(result)  # type: ignore[no-untyped-call]  # IPython has no types
 
 
 def find_suite(question: str, folder: Path) -> Path:
@@ -328,16 +328,16 @@ def find_suite(question: str, folder: Path) -> Path:
 
 
 def _manifest(folder: Path) -> Manifest:
-    """Returns the bundle's manifest, or an empty one for a folder that contains only checks."""
+    """Returns the bundle's manifest, or an empty one if the folder contains only checks."""
     if (folder / "checks" / MANIFEST).is_file():
         return read_manifest(folder)
     return Manifest("", (), {})
 
 
 def _source(namespace: Mapping[str, Any]) -> str:
-    """Returns the executed cells as one text, for messages about calls that are not allowed.
+    """Returns the executed cells as one text, in which an answer's code can be examined.
 
-    Leaves out earlier tries: cells that only define names that a later cell defines again.
+    Leaves out earlier attempts: cells that only define names that a later cell defines again.
     """
     cells = namespace.get("In", [])
     if not isinstance(cells, list):
@@ -353,7 +353,7 @@ def _source(namespace: Mapping[str, Any]) -> str:
 
 
 def _defined_by(cell: str) -> set[str] | None:
-    """Returns the names that a cell defines, or an empty set if the cell does anything else.
+    """Returns the names that a cell defines, or an empty set if it also does anything else.
 
     Returns None if the cell is not valid Python.
     """

@@ -9,16 +9,16 @@ from typing import Any
 
 from ..suite.message import CodeLine
 
-#: returns a place as text and its source line, for a file name and a line number
+#: a function that returns a location as text, and its source, for a file name and a line number
 Locate = Callable[[str, int], tuple[str, str]]
 
 
 def places_of(
     traceback: TracebackType | None, namespace: Mapping[str, Any], locate: Locate
 ) -> tuple[CodeLine, ...]:
-    """Returns the outermost and the innermost line of code whose globals are `namespace`.
+    """Returns the outermost and the innermost line in code whose globals are `namespace`.
 
-    Returns one place if both are the same line, and none if the error passed through no such line.
+    Returns only one if both are the same line, and none if the error passed through no such line.
     """
     found: list[CodeLine] = []
     while traceback is not None:
@@ -27,7 +27,7 @@ def places_of(
             where, source = locate(code.co_filename, traceback.tb_lineno)
             found.append(CodeLine(where, _name(code.co_name), source.strip()))
         traceback = traceback.tb_next
-    if found and found[0].where == found[-1].where:  # as for a generator inside a call
+    if found and found[0].where == found[-1].where:  # the same line twice, as for a generator
         return (found[0],)
     return (*found[:1], *found[-1:])
 
@@ -38,7 +38,7 @@ def locate_cell(filename: str, line: int) -> tuple[str, str]:
 
 
 def cell_name(filename: str) -> str:
-    """Returns `In[5]` for code of a cell, or "your cell" if the kernel does not number it."""
+    """Returns `In[5]` for code in a cell, or "your cell" if the kernel does not number cells."""
     shell = _shell()
     namer = getattr(getattr(shell, "compile", None), "format_code_name", None)
     found = namer(filename) if callable(namer) else None

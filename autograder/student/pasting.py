@@ -1,4 +1,4 @@
-"""Writes a failing call as code that can be pasted into a cell or a Python prompt."""
+"""Turns a failing call into code that can be pasted into a cell or at a Python prompt."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import torch
 
 from .last_call import RecordedCall
 
-#: a tensor with more numbers is written as a name from the notebook, if it has one
+#: a tensor with more numbers than this is written as its name in the notebook, if it has one
 _MOST_NUMBERS = 32
-#: a tensor with at most this many numbers is easier to read than to look up
+#: a tensor with at most this many numbers is always written out, which is easier to read
 _FEW_NUMBERS = 6
-#: numbers with more digits than this are random, and nobody reads them
+#: numbers with more characters than this are random, and nobody reads them
 _LONGEST_NUMBER = 12
 _PLAIN = (torch.float32, torch.int64, torch.bool)
 _DIGITS = (4, 6, 7, 8, 9)
-#: a layer that is built without an error says nothing about its weights
+#: code that shows a layer's weights, because building the layer shows nothing
 _WEIGHTS = "print({name: weight.shape for name, weight in layer.named_parameters()})"
 
 Names = Mapping[str, Any]
 
 
 def pasteable(step: RecordedCall, names: Names) -> str:
-    """Returns the lines that repeat a recorded call, or "" if they would contain different numbers.
+    """Returns code that repeats a recorded call, or "" if it can't contain the same numbers.
 
-    For a layer that can be built, a line prints the names and the shapes of its weights.
-    `names` contains the names that the notebook or the module defines.
+    For a layer that can be built, it prints the names and the shapes of the weights. `names`
+    contains the names that the notebook or the module defines.
     """
     code = _CodeWriter(names)
     if step.built is None:
@@ -41,9 +41,9 @@ def pasteable(step: RecordedCall, names: Names) -> str:
 
 
 class _CodeWriter:
-    """Writes values as code; `made_up` is true if a tensor could not be written.
+    """Writes values as code; `made_up` is true if a tensor had to be replaced by another one.
 
-    `imports` contains lines that the code needs above it.
+    `imports` contains the imports that the code needs.
     """
 
     def __init__(self, names: Names) -> None:
@@ -108,7 +108,7 @@ def _nested(value: Any, dtype: torch.dtype) -> str:
 
 
 def _number(value: Any, dtype: torch.dtype) -> Iterator[str]:
-    """Yields the shortest text that gives the same number in its dtype."""
+    """Yields the shortest text that gives the same number in this dtype."""
     if not isinstance(value, float):
         yield str(value)
     elif value != value or value in (float("inf"), float("-inf")):

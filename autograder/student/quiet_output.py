@@ -48,8 +48,8 @@ class LimitedOutput(io.TextIOBase):
 def quiet(output: LimitedOutput) -> Iterator[None]:
     """Sends printed text to `output`; drops warnings and everything on stderr.
 
-    No code waits for the student: `input` raises `EOFError`, and a breakpoint does not stop. Even
-    in a kernel, `exit()` ends only the call.
+    No code can wait for the student: `input` raises `EOFError`, and a breakpoint does not stop.
+    Even in a kernel, `exit()` ends only the call.
     """
     with (
         contextlib.redirect_stdout(output),
@@ -65,11 +65,11 @@ def quiet(output: LimitedOutput) -> Iterator[None]:
 def _nobody_answers() -> Iterator[None]:
     before = sys.stdin, builtins.input, sys.breakpointhook
     tracing = sys.gettrace()  # an answer that starts pdb replaces the trace function
-    # a kernel has a separate `input`, which would ask below the cell
+    # a kernel has its own `input`, which would ask below the cell
     sys.stdin, builtins.input, sys.breakpointhook = io.StringIO(), _no_input, _no_breakpoint
     shell = _shell()
     if shell is not None:
-        shell.ask_exit = sys.exit  # a kernel's own `exit()` would return, and end it after the cell
+        shell.ask_exit = sys.exit  # else, the kernel ends after the cell
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
-"""Runs public checks in this process, without output, files, or a student's pytest settings.
+"""Runs public checks in this process, without output or files, and with its own settings.
 
-These settings (an ini file in a folder above, `PYTEST_ADDOPTS`, a conftest, plugins) have no effect
-here.
+A student's pytest settings (an ini file in a folder above, `PYTEST_ADDOPTS`, a conftest, plugins)
+have no effect here.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _SLOW = (
     "right, but slow: these checks took {:.1f} s. Grading makes many more calls, and stops a "
     "question after {:g} s"
 )
-#: receives the question whose checks start
+#: a function that is called with each question when its checks start
 OnQuestion = Callable[[str], None]
 
 
@@ -70,9 +70,9 @@ def run_checks(
 ) -> tuple[CheckedQuestion, ...]:
     """Runs the checks for some questions in a suite (default: all) against an implementation.
 
-    A question that Ctrl-C interrupts has the standing `stopped`, and no later question runs; one
-    that takes more than `SECONDS` is `too_slow`. Raises `GraderError` if a checks file can't be
-    used.
+    If Ctrl-C interrupts a question, its standing is `stopped`, and no later question is checked; if
+    a check takes more than `SECONDS`, its question is `too_slow`. Raises `GraderError` if a checks
+    file can't be used.
     """
     return _run(suite, _Run(suite, implementation, around, questions, on_question)).results()
 
@@ -80,7 +80,7 @@ def run_checks(
 def answers_in(
     suite: Path, implementation: LocalImplementation, in_all: bool = False
 ) -> Mapping[str, Answers]:
-    """Returns the results of an implementation in each check that it fails, by question.
+    """Returns an implementation's results in each check that it fails, by question.
 
     With `in_all`, also returns the results in the checks that it passes.
     """
@@ -95,9 +95,10 @@ def answers_in(
 def answers_in_turn(
     suite: Path, asked: Sequence[tuple[LocalImplementation, Collection[str]]]
 ) -> list[Mapping[str, Answers]]:
-    """Returns the results of `answers_in` for many implementations, each with some questions.
+    """Does the same as `answers_in` for many implementations, each with some questions.
 
-    This takes a third of the time, because checks are collected once and no failure is explained.
+    This takes a third of the time, because checks are collected only once and no failure is
+    explained.
     """
     run = _Run(suite, LocalImplementation({}), AnswerContext({}), None, lambda question: None)
     turns = _Turns(run, asked)
@@ -108,7 +109,7 @@ def answers_in_turn(
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: AnswerContext, question: str
 ) -> RecordedCall | None:
-    """Returns the call of the failure that is shown first, or the last call if all checks pass.
+    """Returns the call in the failure that is shown first, or the last call if all checks pass.
 
     Raises `UserError` for an answer that takes too long.
     """
@@ -127,8 +128,8 @@ def _run(suite: Path, run: _Run, *more: object) -> _Run:
         code = pytest.main(
             [
                 str(suite),
-                # with a root in another folder, pytest names the module by its full path, so that
-                # no imported module with the same name is used instead
+                # with a root in another folder, pytest derives the module's name from its full
+                # path, so that it does not use an imported module with the same name instead
                 *("-c", str(settings), f"--rootdir={folder}", "--noconftest"),
                 *("--import-mode=importlib", "--assert=plain", "--capture=no"),
                 *("-p", "autograder.suite.plugin"),
@@ -155,11 +156,11 @@ def _run(suite: Path, run: _Run, *more: object) -> _Run:
 class _QuestionResults:
     tests: list[CheckedTest] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    #: the mistake that a check's error always indicates, by the name of the check
+    #: mistakes, by the name of a check whose error always indicates them
     causes: dict[str, str] = field(default_factory=dict)
     printed: str = ""
     is_too_slow: bool = False
-    #: the processor time of all checks
+    #: the processor time for all checks
     seconds: float = 0.0
     #: the results in each check that failed, and in each that passed
     results: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -167,7 +168,7 @@ class _QuestionResults:
 
 
 class _Run:
-    """A pytest plugin that gives the tests their answers and records their results."""
+    """A pytest plugin that gives the tests the answers, and records the results."""
 
     def __init__(
         self,
@@ -210,7 +211,7 @@ class _Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Skips the remaining checks of a question that is too slow; each would take as long."""
+        """Skips the remaining checks for a question that is too slow; each would take as long."""
         question = _question(item)
         if question not in self._found:
             self._found[question] = _QuestionResults()
@@ -244,7 +245,7 @@ class _Run:
         return report
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        # the next run, perhaps of another folder, must not find this file's module
+        # the next run, perhaps in another folder, must not find this file's module
         for module in {item.module.__name__ for item in session.items if hasattr(item, "module")}:
             sys.modules.pop(module, None)
 
@@ -254,7 +255,7 @@ class _Run:
 
     @property
     def step(self) -> RecordedCall | None:
-        """The call of the failure that is shown first, or the last call."""
+        """The call in the failure that is shown first, or the last call."""
         tests = [test for found in self._found.values() for test in found.tests]
         steps = (self._failed_at[test.name] for test in failures_to_show(tests))
         return next((step for step in steps if step is not None), self._answers.last)
@@ -310,17 +311,18 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
-        """Returns sentences about the mistake, beginning with one about a power written with `^`.
+        """Returns sentences about the mistake; the first is about a power written as `^`, if any.
 
-        If an error indicates the mistake, the sentence about `^` is left out.
+        If an error already indicates the mistake, there is no sentence about `^`.
         """
         power = "" if found.causes else written_as_power(question, self._text)
         return "\n".join(filter(None, (power, self._likely(question, found))))
 
     def _likely(self, question: str, found: _QuestionResults) -> str:
-        """Returns a sentence about the known mistake, or the mistake that all errors indicate.
+        """Returns a sentence about the known mistake, or about one that all errors indicate.
 
-        If the failure that is shown first indicates no mistake, only a known mistake is named.
+        If the failure that is shown first does not indicate a mistake, only a known mistake is
+        named.
         """
         if known := sentence_of(self._checks, question, found.results, self._text):
             return known

@@ -20,9 +20,9 @@ def saved_exercises(
     exercises: Sequence[str] = (),
     pause: Callable[[], None] = lambda: time.sleep(_PAUSE),
 ) -> Iterator[tuple[str, ...]]:
-    """Yields the exercises whose module or notebook was saved, after each save; never ends.
+    """After each save, yields the exercises whose module or notebook was saved; never ends.
 
-    Watches some exercises of an assignment's folder (default: all). A file that appears or
+    Watches some exercises in an assignment's folder (default: all). A file that appears or
     disappears also counts as saved; an empty file does not, because some editors empty a file
     before they write it. `pause` waits between two checks of the files. Raises `UserError` if the
     folder is not an assignment.

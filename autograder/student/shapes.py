@@ -22,14 +22,14 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class Letters:
-    """The sizes that letters in a text stand for; a letter's first use sets its size."""
+    """The sizes that letters in documented shapes stand for; a letter's first use sets its size."""
 
     def __init__(self, known: Mapping[str, int]) -> None:
         self._sizes: dict[str, int] = dict(known)
         self._front: Shape | None = None
 
     def fits(self, documented: str, shape: Shape) -> bool:
-        """Returns whether a shape matches the text; a new letter takes its size from the shape.
+        """Returns whether a shape matches the documented one; new letters take their sizes from it.
 
         Parts of the text that can't be read match any size.
         """
@@ -44,7 +44,7 @@ class Letters:
         return all([self._fits_one(part, size) for part, size in zip(parts, shape, strict=True)])
 
     def numbers(self, documented: str) -> str:
-        """Returns the text with numbers instead of the letters whose sizes are known."""
+        """Returns the documented shape, with numbers instead of letters with known sizes."""
         parts = [part.strip() for part in documented.strip("()").split(",") if part.strip()]
         sizes: list[str] = []
         for part in parts:

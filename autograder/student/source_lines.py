@@ -1,4 +1,4 @@
-"""Finds the line of a file, or the cell of a notebook, from which a line of a module comes."""
+"""Finds the line in a file, or the cell in a notebook, from which a line in a module was made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .own_lines import Locate
 
 
 def locator(path: Path, text: str) -> Locate:
-    """Returns a function that locates a line of the module `text` in the file it was read from."""
+    """Returns a function that locates lines of the module `text` in the file it was read from."""
     lines = text.splitlines()
 
     def locate(filename: str, line: int) -> tuple[str, str]:
@@ -28,7 +28,7 @@ def locator(path: Path, text: str) -> Locate:
 
 
 def _cell_of(path: Path, text: str, line: int) -> str:
-    """Returns "cell In[4], line 3" for a line of a notebook's module; looks for its statement."""
+    """Returns "cell In[4], line 3" for a line in a notebook's module; looks for its statement."""
     statement, first = _statement_at(text, line)
     for name, source in reversed(_cells(path, path.stat().st_mtime_ns)):
         before, found, _ = source.partition(statement)
@@ -53,7 +53,7 @@ def _statement_at(text: str, line: int) -> tuple[str, int]:
 
 @lru_cache(maxsize=8)
 def _cells(path: Path, changed: int) -> tuple[tuple[str, str], ...]:
-    """Returns the name, with the number that Jupyter shows, and the source of each code cell."""
+    """Returns each code cell's name, with the number that Jupyter shows, and its source."""
     try:
         cells = cells_of(notebook_of(path.read_bytes())[0])
     except (OSError, SubmissionError):

@@ -1,7 +1,7 @@
-"""Detects code that differs from a notebook's current cells, so that passed checks don't mislead.
+"""Detects definitions that differ from a notebook's cells, so that passed checks don't mislead.
 
-The only sources are the kernel's own records (the cells that were run, in order) and the saved
-notebook; no code is hooked into the kernel.
+The only sources are the kernel's own record of the cells that ran, and the saved notebook; nothing
+is hooked into the kernel.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from ..submission.notebook import cells_of, notebook_of, source_of
 
 FAILED = "the last run of this cell failed, so its earlier definition was checked"
 CHANGED = "your cell has changed since it ran: run it again, then check"
-#: the kernel does not know the text of a cell that was only edited
+#: a kernel does not know whether a cell was edited after it ran, so ask
 EDITED = "edited since? Run it again first"
 STUB_AGAIN = "the stub ran after your answer in In[{}]: run the cell with your answer again"
-#: about when the kernel started; a notebook that was saved earlier holds numbers of earlier runs
+#: about the time when the kernel started; a notebook that was saved earlier contains numbers from
+#: earlier kernels
 _STARTED = time.time()
 MISNAMED = "saved as {0}, which does not count: its name must be {1} when you submit it"
 UNSAVED = "not saved yet: save the notebook before you submit it, or check it in a terminal"
@@ -35,7 +36,7 @@ def stale(
 ) -> str:
     """Returns why a question's definition differs from its cell, or "" if no difference is known.
 
-    A later definition of another of the `questions` does not count as a renamed definition.
+    A later definition of one of the other `questions` does not count as a renamed definition.
     """
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     ran = _ran_at(namespace.get(question), cells)
@@ -48,7 +49,7 @@ def stale(
         return renamed
     if failed:
         return FAILED
-    # a cell that was saved with the number of its last run was saved after that run
+    # a cell that is saved with the number of its last run was saved after that run
     changed = any(
         count == ran and not _alike(saved, cells[ran]) for count, saved in _saved(question, folder)
     )
@@ -56,7 +57,7 @@ def stale(
 
 
 def unsaved(question: str, exercise: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Returns a note if no saved notebook of the exercise has the cell of a question, else ""."""
+    """Returns a note if no saved notebook for the exercise has the question's cell, or else ""."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     saved = list(_saved_cells(folder))
@@ -70,7 +71,7 @@ def unsaved(question: str, exercise: str, namespace: Mapping[str, Any], folder: 
 
 
 def stub_again(question: str, namespace: Mapping[str, Any]) -> str:
-    """Returns a note if the stub of a question ran after a cell that answers it, otherwise ""."""
+    """Returns a note if a question's stub ran after a cell that answers it, otherwise ""."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     defining = _definition_of(question)
@@ -93,14 +94,14 @@ def given(questions: Collection[str], folder: Path) -> frozenset[str]:
 
 
 def run_of(question: str, namespace: Mapping[str, Any]) -> str:
-    """Returns the run of the cell that defined a question, as Jupyter names it: `In[7]`."""
+    """Returns Jupyter's name for the run of the cell that defined a question: `In[7]`."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     return f"In[{ran}]" if ran is not None else ""
 
 
 def _ran_at(value: Any, cells: Sequence[str]) -> int | None:
-    """Returns the number of the last cell that defined a function or class."""
+    """Returns the number of the last run that defined a function or class."""
     for code in _codes(value):
         source = "".join(linecache.getlines(code.co_filename))
         for number in range(len(cells) - 1, -1, -1):
@@ -119,9 +120,9 @@ def _codes(value: Any) -> Iterator[CodeType]:
 def _renamed(
     question: str, known: Collection[str], later: Sequence[str], namespace: Mapping[str, Any]
 ) -> str:
-    """Returns a note about a later cell that defines another name instead of the question's.
+    """Returns a note about a later cell that defines a different name instead of the question's.
 
-    Either the name is similar, or the definition has kept the docstring of the question.
+    Either the name is similar, or the definition still has the question's docstring.
     """
     for cell in reversed(later):
         names = [name for name in _defined_in(cell) if name in namespace and name not in known]
@@ -147,9 +148,9 @@ def _definition_of(question: str) -> re.Pattern[str]:
 
 
 def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
-    """Yields the last run and the source of the question's cells, saved since the kernel started.
+    """Yields the last run and the source of the question's cells, as saved in this kernel's time.
 
-    After a restart, the cells get the same numbers again, while the file still has the old source.
+    After a restart, cells get the same numbers again, although the file still has the old source.
     """
     for source, cell, _ in _saved_cells(folder, since=_STARTED):
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == question:

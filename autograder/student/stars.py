@@ -1,4 +1,4 @@
-"""The second star of a question: the same answer under a constraint. It is never graded."""
+"""Checks a question's second star: the same answer under a constraint. It is never graded."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _PRODUCTS = frozenset(
         *("scaled_dot_product_attention", "vecdot", "multi_dot", "chain_matmul"),
     }
 )
-#: functions that call a given function for each item
+#: functions that call another function for each item
 _LOOPING = frozenset({"map", "vmap", "reduce", "starmap", "vectorize"})
 _LOOPS = (ast.For, ast.While, ast.comprehension)
 _WIDEST = 100
-#: the signs of a star that is offered or earned, and replacements for streams that can't show them
+#: the signs for a star that is offered or earned, and their replacements for streams that can't
+#: show them
 SIGNS = {"☆": "-", "★": "*"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -76,10 +77,10 @@ _OFFERS = dict(
 
 
 def broken(question: str, rule: str, text: str) -> str:
-    """Returns how the last definition of a question in `text` breaks a rule, or "" if it does not.
+    """Returns how a question's last definition in `text` breaks a rule, or "" if it does not.
 
-    Only that definition counts, not the functions that it calls; in a class, "one line" refers to
-    `forward`. Raises `UserError` for an unknown rule.
+    Only the definition itself counts, not the functions that it calls; in a class, "one line"
+    refers to `forward`. Raises `UserError` for an unknown rule.
     """
     if rule not in RULES:
         known = ", ".join(f'"{name}"' for name in RULES)
@@ -89,12 +90,12 @@ def broken(question: str, rule: str, text: str) -> str:
 
 
 def star_line(folder: Path, question: str, rule: str, text: str, call: str) -> str:
-    """Returns the line about the second star of a question that passes its checks.
+    """Returns the line about the second star for a question that passes its checks.
 
     With a `rule`, the line says whether the answer in `text` obeys it. Otherwise, it says that the
-    question's star is earned, or offers it and shows how to check it; it is "" for a question
-    without a star. `call` is the call that checks a star, with placeholders for question and rule.
-    Raises `UserError` for an unknown rule.
+    question's own star is earned, or how to check it; it is "" for a question without a star.
+    `call` is the call that checks a star, with placeholders for the question and the rule. Raises
+    `UserError` for an unknown rule.
     """
     wanted = rule or read_stars(folder).get(question, "")
     if not wanted or (not rule and wanted not in RULES):
@@ -114,7 +115,7 @@ def _definitions(text: str) -> Iterator[ast.FunctionDef | ast.ClassDef]:
 
 
 def _function(definition: ast.stmt) -> _Function:
-    """Returns a function itself; for a class, `forward` or, without one, its last method."""
+    """Returns a function itself or, for a class, `forward` or else its last method."""
     if isinstance(definition, _Function):
         return definition
     methods = [node for node in ast.walk(definition) if isinstance(node, _Function)]

@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Iterator
 
-#: the limit of a check, and of loading a file: normal code takes milliseconds, and a loop over
-#: every number takes a tenth of a second
+#: the time limit for a check, and for loading a file; normal code takes milliseconds, and a loop
+#: over every number takes a tenth of a second
 SECONDS = 10.0
-#: the factor by which code may exceed this limit if it gets less than half of the processor time
+#: code may exceed this limit by this factor if it gets less than half of the processor time
 _LONGEST = 3
 
 
@@ -28,7 +28,7 @@ def limited(seconds: float) -> Iterator[None]:
         yield
         return
     watch = _Watch(seconds)
-    # a program that a shell starts in the background ignores Ctrl-C, and would never end
+    # a shell makes programs in the background ignore Ctrl-C, so they would never end
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     watch.start()
     try:
@@ -39,7 +39,7 @@ def limited(seconds: float) -> Iterator[None]:
         raise CheckTimeout(f"took longer than {seconds:g} seconds") from interrupt
     finally:
         watch.end()
-        if before is not None:  # None means that code other than Python's installed it
+        if before is not None:  # None if it was not installed by Python
             signal.signal(signal.SIGINT, before)
 
 
@@ -55,7 +55,7 @@ class _Watch(threading.Thread):
         for _ in range(_LONGEST):
             if self._ended.wait(self._seconds):
                 return
-            # on a busy machine, right code may have had little processor time so far
+            # on a busy machine, even good code may have had little processor time so far
             if time.process_time() - begin > self._seconds / 2:
                 break
         self.fired = True
@@ -68,7 +68,7 @@ class _Watch(threading.Thread):
 
 
 def _interrupt() -> None:
-    """Interrupts as Ctrl-C does, with a real signal, which also ends `sleep` or `input`."""
+    """Interrupts as Ctrl-C does, with a real signal, which even ends `sleep` or `input`."""
     if os.name == "nt":
         _thread.interrupt_main()
     else:

@@ -1,8 +1,8 @@
 """Implements `trace`, which shows the shapes in each line of a function for the failing call.
 
 It marks the first line whose shape differs from the documented one. The docstring gives the shapes
-of arguments and result; the student's own comments (`# (B, T, d)`) give those in the lines between.
-It runs only on demand, because `sys.settrace` makes Python many times slower.
+of the arguments and the result; the student's own comments (`# (B, T, d)`) give those in the lines
+in between. It runs only on demand, because `sys.settrace` makes Python many times slower.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .quiet_output import LimitedOutput, quiet
 from .shapes import Letters, Shape, commented_shape, documented_arguments, documented_result
 from .time_limit import SECONDS, CheckTimeout, limited
 
-#: the most lines shown of one call
+#: the most lines to show for one call
 _MOST_LINES = 60
 _MARK = "<-- "
 
 
 @dataclass(slots=True)
 class Line:
-    """A line that ran, and the shapes of the names that it assigned; a result has the name None."""
+    """A line that ran, and the shapes of the names that it assigned; None is the result's name."""
 
     number: int
     shapes: dict[str | None, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(slots=True)
 class Run:
-    """One run of a student's function: arguments, then lines in the order of their last run."""
+    """One run of a student's function: its arguments, and lines in the order of their last run."""
 
     code: CodeType
     arguments: dict[str | None, Any]
@@ -51,7 +51,7 @@ class Run:
 
 
 def traced(step: RecordedCall, namespace: Mapping[str, Any], locate: Locate) -> str:
-    """Repeats a recorded call, and returns its source lines, annotated with the shapes, as text."""
+    """Repeats a recorded call, and returns its source lines with the shapes as text."""
     recorder = _Recorder(namespace)
     ended = ""
     with quiet(LimitedOutput()):
@@ -81,14 +81,14 @@ def _call(step: RecordedCall, namespace: Mapping[str, Any], recorder: _Recorder)
         function.train(not step.is_eval)
         tensors = [argument for argument in step.args if isinstance(argument, torch.Tensor)]
         if real := [tensor.dtype for tensor in tensors if tensor.is_floating_point()]:
-            function.to(real[0])  # with the dtype of the check
+            function.to(real[0])  # the dtype of the check
     copies = [execution.copy_of(argument) for argument in step.args]
     with recorder.on():
         function(*copies)
 
 
 class _Recorder:
-    """Traces functions whose globals are the student's, each in its first call."""
+    """Traces the first call of each function whose globals are the student's."""
 
     def __init__(self, namespace: Mapping[str, Any]) -> None:
         self._namespace = namespace
@@ -96,7 +96,7 @@ class _Recorder:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Traces the functions that are called in the block."""
+        """Traces functions that are called within the block."""
         before = sys.gettrace()
         sys.settrace(self._enter)
         try:
@@ -115,7 +115,7 @@ class _Recorder:
 
 
 def _follow(run: Run, before: dict[str, Any]) -> Callable[[FrameType, str, Any], Any]:
-    """Returns a local trace function: changes since the last event belong to the previous line."""
+    """Returns a local trace function. Changes since the last event belong to the previous line."""
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
         now = dict(frame.f_locals)
@@ -137,7 +137,7 @@ _NOTHING = object()
 
 
 def _add(run: Run, number: int) -> None:
-    """Records a line; a line that runs several times in a loop is shown once."""
+    """Records a line; one that runs several times in a loop is shown once."""
     for line in run.lines:
         if line.number == number:
             line.times += 1
@@ -153,7 +153,7 @@ def _shapes(values: Mapping[str, Any]) -> dict[str | None, Any]:
 
 
 def _shape(value: Any) -> Any:
-    """Returns a tensor's shape, or the shapes of a tuple or list of tensors, otherwise None."""
+    """Returns a tensor's shape, or the shapes in a tuple or list of tensors, otherwise None."""
     if isinstance(value, torch.Tensor):
         return tuple(value.shape)
     if isinstance(value, tuple | list) and value and all(_shape(item) for item in value[:9]):
@@ -162,7 +162,7 @@ def _shape(value: Any) -> Any:
 
 
 def _sizes(frame: FrameType) -> dict[str, int]:
-    """Returns the named integers of a function and of the layer to which it belongs."""
+    """Returns the integers among a function's names and in the layer to which it belongs."""
     own = getattr(frame.f_locals.get("self"), "__dict__", {})
     both = {**own, **frame.f_locals}
     return {name: value for name, value in both.items() if type(value) is int}
@@ -204,7 +204,7 @@ def _plain(shape: Any) -> str:
 
 
 def _difference(line: Line, source: str, letters: Letters, docstring: str) -> str:
-    """Returns a sentence with the expected shape of a line if its shape differs, otherwise ""."""
+    """Returns a sentence with the shape expected in a line if the shape differs, otherwise ""."""
     shapes = [shape for shape in line.shapes.values() if isinstance(shape, tuple)]
     if not shapes:
         return ""

@@ -1,4 +1,4 @@
-"""A warm-up with shapes, broadcasting and einsum, to be filled in before the first question."""
+"""Checks a warm-up about shapes, broadcasting and einsum, which precedes the first question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ a = torch.tensor([[1.0, 2.0, 5.0], [4.0, 3.0, 1.0]])
 b = torch.tensor([1.0, 10.0])
 c = torch.tensor([1.0, 2.0, 3.0, 4.0])
 
-#: the expected result of each line, and a hint
+#: the expected result in each line, and a hint
 _EXPECTED = {
     "row_sums": (
         [[8.0], [8.0]],
@@ -39,7 +39,7 @@ _EXPECTED = {
 
 
 def warm_up(**lines: Any) -> None:
-    """Shows for each line whether it is right; None is a line that has not been filled in yet.
+    """Shows for each line whether it is right; None means that it has not been filled in yet.
 
     Args:
         lines: `row_sums`, `scaled`, `differences`, `column_sums`, `products`.

@@ -1,4 +1,4 @@
-"""Finds a layer's weights that do not have the names given in the exercise."""
+"""Finds weights in a layer whose names are not the ones given in the exercise."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
 
 
 def superfluous_names(step: RecordedCall) -> tuple[str, str, str] | None:
-    """Returns (got, expected, advice) if a layer has weights that must not exist, or None.
+    """Returns (got, expected, advice) if a layer has weights that it must not have, or None.
 
-    A check may set the weights of only some inner layers; the others may then have weights.
+    If a check sets the weights of only some inner layers, the others may also have weights.
     """
     owners = {"", *(name.rpartition(".")[0] for name in step.weights)}
     own = [name for name in step.found if name.rpartition(".")[0] in owners]
@@ -75,10 +75,10 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 
 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
-    """Returns a pair for each renamed attribute: the expected name, and the student's.
+    """Returns a pair for each renamed attribute: the expected name and the student's.
 
-    A name that could belong to several others is paired with the most similar one. A weight with
-    the right name inside another layer, such as `attn.out_proj.weight`, is not renamed.
+    If a name could be paired with several others, the most similar one is used. A weight with the
+    right name inside another layer, such as `attn.out_proj.weight`, does not count as renamed.
     """
     renamed = [other for other in extra if not any(other.endswith(f".{name}") for name in missing)]
     possible: list[tuple[str, str]] = []
@@ -99,9 +99,9 @@ def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, st
 def _alike(
     names: Iterable[str], others: Iterable[str]
 ) -> Callable[[tuple[str, str]], tuple[float, float]]:
-    """Returns a function that computes how similar two names, such as `q_proj` and `W_query`, are.
+    """Returns a function that says how similar two names are, such as `q_proj` and `W_query`.
 
-    Words that several names in one list have, such as `proj` and `W`, do not count.
+    Words that occur in several names in one list, such as `proj` and `W`, do not count.
     """
     own = {name: words for of in (names, others) for name, words in _own_words(of).items()}
 
