@@ -20,40 +20,40 @@ CORRECTIONS = "tests/autograder/collecting/test_corrections.py"
 MARKING = "tests/autograder/exports/test_marking.py"
 #: for a part of each sentence in the text, the test that would fail if the sentence were untrue
 CLAIMS = {
-    "a folder for each assignment": f"{RELEASE}::test_a_release_holds_notebooks",
+    "For each assignment, you get a folder": f"{RELEASE}::test_a_release_holds_notebooks",
     "`nn.Module` is explained where it is first used": (
         f"{NOTEBOOKS}::test_a_module_is_explained_before_the_first_one"
     ),
     "The hours are computed": (
         f"{MAP}::test_more_words_cells_questions_and_lines_take_more_minutes"
     ),
-    "You can do any assignment without the others": (
+    "You can do each assignment without the others": (
         f"{RELEASE}::test_the_released_folder_needs_nothing_of_the_course"
     ),
-    "parts that it needs from earlier ones are imported": (
+    "parts that it needs from earlier assignments are imported": (
         "tests/autograder/parts/test_parts.py::test_a_class_computes_what_its_solution_does"
     ),
     "a file `regrade_request.txt`": f"{CORRECTIONS}::test_a_request_is_not_a_submission",
-    "names the question and": f"{MARKING}::test_a_file_names_its_question",
-    "It does not count as a new attempt": f"{CORRECTIONS}::test_a_request_is_not_a_submission",
+    "name the question in it": f"{MARKING}::test_a_file_names_its_question",
+    "does not count as a new attempt": f"{CORRECTIONS}::test_a_request_is_not_a_submission",
     "costs nothing; ": f"{MARKING}::test_a_file_names_its_question_and_a_refusal_costs_nothing",
-    "the answer is on your next feedback page": f"{MARKING}::test_an_issue_becomes_one_row_and_its",
-    "An error names the file or cell": f"{STUDENT}/test_mistakes.py::test_a_mistake_is_explained",
+    "on your next feedback page": f"{MARKING}::test_an_issue_becomes_one_row_and_its",
+    "names the file or cell": f"{STUDENT}/test_mistakes.py::test_a_mistake_is_explained",
     "You can repeat the failing call": f"{FAILURES}::test_the_repeated_call_has_the_numbers",
     "paste it into a cell": f"{STUDENT}/test_true_messages.py::test_a_call_to_try_runs",
     "The first failure is shown in full": f"{FAILURES}::test_the_first_failure_is_shown_and_the",
-    "failures with the same cause are shown once": (
+    "failures with the same cause are shown only once": (
         f"{FAILURES}::test_the_first_failure_is_shown_and_the_others"
     ),
     "`--all`, ": f"{FAILURES}::test_all_failures_are_shown_on_request",
-    "a click in the notebook": f"{FAILURES}::test_a_notebook_folds_what_comes_after",
-    "Most messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
-    "`--plain` writes only text": f"{STUDENT}/test_watch.py::test_a_plain_watch_draws_nothing",
-    "`NO_COLOR` is respected": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
-    "cannot show a symbol, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
+    "click in the notebook": f"{FAILURES}::test_a_notebook_folds_what_comes_after",
+    "most messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
+    "writes only plain text": f"{STUDENT}/test_watch.py::test_a_plain_watch_draws_nothing",
+    "`NO_COLOR` turns off colors": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
+    "show a symbol, it is replaced": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
     "for more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
     "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
-    "`check` judges a cell as it last ran": (
+    "`check` judges a cell as it was when it last ran": (
         f"{STUDENT}/mistakes/cells.toml::the cell was changed, neither saved nor run"
     ),
     "the result below an edited cell is orange": (
@@ -65,7 +65,7 @@ CLAIMS = {
     "Each question is judged separately": (
         f"{STUDENT}/mistakes/sandbox.toml::code outside of an answer may write"
     ),
-    "does any of these costs nothing": (
+    "does one of these things costs no points": (
         f"{STUDENT}/mistakes/sandbox.toml::code outside of an answer may connect, start and print"
     ),
     "as long as no answer needs its result": (
@@ -74,17 +74,17 @@ CLAIMS = {
     "`check` and `watch` execute the file": (
         f"{STUDENT}/test_watch.py::test_a_watched_file_runs_without_a_sandbox"
     ),
-    "without a sandbox, with all of your permissions": (
+    "without a sandbox and with all of your permissions": (
         f"{STUDENT}/test_folder.py::test_a_file_runs_without_a_sandbox"
     ),
     "a notebook needs only the bundle": f"{STUDENT}/test_places_to_work.py::test_the_bundle_is",
     "or in the unzipped folder next to the notebook": (
         f"{STUDENT}/test_places_to_work.py::test_the_bundle_is_enough"
     ),
-    "says what to do if there is neither": (
+    "says what to do if it finds neither": (
         f"{STUDENT}/test_places_to_work.py::test_a_notebook_alone_says_what_to_put_next_to_it"
     ),
-    "Below a right answer there is a folded": (
+    "Below a right answer, there is a folded": (
         f"{STUDENT}/test_notebook.py::test_explanation_ways_and_star_stand_below"
     ),
     "Pictures have a transparent background": (
@@ -96,7 +96,7 @@ CLAIMS = {
     "the last code cell uses what you have built": (
         f"{NOTEBOOKS}::test_the_last_cell_of_five_assignments_uses_an_answer"
     ),
-    "which words of a line look at which others": (
+    "which words of a line look at which other words": (
         f"{NOTEBOOKS}::test_the_last_cell_of_five_assignments_uses_an_answer"
     ),
     "within a few seconds": f"{NOTEBOOKS}::test_a_solved_notebook_is_quick",
@@ -108,7 +108,7 @@ CLAIMS = {
     "turns your decoder block into a small language model": (
         f"{ATTENTION}/test_own.py::test_the_capstone_runs_from_top_to_bottom"
     ),
-    "it trains for a minute or two": (
+    "The model trains for a minute or two": (
         f"{ATTENTION}/test_own.py::test_the_capstone_runs_from_top_to_bottom"
     ),
     "next to a known curve": (
@@ -151,10 +151,10 @@ TOOLS = {
     "to see your attention at work": (
         f"{NOTEBOOKS}::test_the_last_cell_of_five_assignments_uses_an_answer"
     ),
-    "to guess before you run the code, and to find other people's mistakes": (
+    "to guess a result before you run the code, and to find other people's mistakes": (
         "tests/autograder/authoring/test_notebooks.py::test_a_notebook_has_a_guess_and_something"
     ),
-    "to point at a word and see where it looks": (
+    "to point at a word and see which words it looks at": (
         f"{ATTENTION}/test_attention_view.py::test_the_view_follows_the_pointer"
     ),
     "progress, points, what to submit": (
@@ -162,7 +162,7 @@ TOOLS = {
     ),
 }
 #: the beginnings of sentences that claim nothing, because they describe the page or give advice
-NO_CLAIM = ("This page describes", "You need Python", "Run them only on")
+NO_CLAIM = ("This page describes", "You need to know Python", "Run them only on")
 
 
 def test_each_test_that_the_table_names_is_there() -> None:
@@ -218,7 +218,7 @@ def test_each_feature_that_is_here_names_its_test() -> None:
 def sentences() -> list[str]:
     """Returns the sentences before the comparison, without the tables, whose rows name tests."""
     text = PAGE.read_text(encoding="utf-8").partition("## Compared with")[0]
-    text = re.sub(r"\]\([^)]*\)", "]", text).replace("[Most messages]", "Most messages")
+    text = re.sub(r"\]\([^)]*\)", "]", text).replace("[most messages]", "most messages")
     paragraphs = [part for part in text.split("\n\n") if not part.startswith(("#", "|", "!["))]
     joined = [" ".join(part.split()) for part in paragraphs]
     return [one for part in joined for one in re.split(r"(?<=[.])\s+(?=[A-Z`])", part) if one]
