@@ -1,4 +1,4 @@
-"""Finds and reads submissions: one module text per exercise, or the reason why there is none."""
+"""Finds and reads submissions: a module text for each exercise, or the reason why there is none."""
 
 from .intake import (
     CODE,

@@ -1,6 +1,6 @@
 """Reads students' files in a child process whose time and memory are limited.
 
-Whatever a file does to its reader, the calling process gets either text of limited length or a
+Whatever the contents of a file are, the calling process gets either text of limited length or a
 `SubmissionError`.
 """
 
@@ -18,19 +18,19 @@ from typing import Any
 from ..errors import GraderError, SubmissionError, UserError
 
 _fork = multiprocessing.get_context("fork")
-#: the limits of one call: CPU and wall seconds, and bytes of memory beyond those in use at its
-#: start
+#: the limits for one call: CPU seconds, wall seconds, and bytes of memory beyond those in use at
+#: its start
 _CPU_SECONDS, _WALL_SECONDS, _MEMORY = 30, 120.0, 2 << 30
 _MOST_TEXT = 64 << 20
-#: the position in /proc/self/statm of the number of data pages
+#: the index of the number of data pages in /proc/self/statm
 _DATA = 5
 
 
 class BoundedReader:
     """Runs a function that returns text, in a child process.
 
-    The child process ends when `close` is called or the `with` block is left. It is forked on the
-    first call, and again after a call that ended it.
+    The child process is forked on the first call, and again after a call that ended it. It ends
+    when `close` is called or the `with` block is left.
     """
 
     def __init__(self, function: Callable[..., str]) -> None:
@@ -41,7 +41,7 @@ class BoundedReader:
     def __call__(self, *args: Any) -> str:
         """Returns the text that the function returns in the child process.
 
-        Raises `SubmissionError` if the function raises it, or takes too much time or memory, and
+        Raises `SubmissionError` if the function raises one, or takes too much time or memory, and
         `GraderError` for any other exception.
         """
         pipe = self._pipe or self._start()
@@ -50,7 +50,7 @@ class BoundedReader:
             if not pipe.poll(_WALL_SECONDS):
                 raise TimeoutError
             answer = pipe.recv_bytes(_MOST_TEXT)
-        except (OSError, EOFError) as error:  # the child was killed, or its reply is too long
+        except (OSError, EOFError) as error:  # it was killed, or its reply is too long
             self.close()
             raise SubmissionError("takes too much time or memory to be read") from error
         kind, text = answer[:1], answer[1:].decode()
@@ -85,7 +85,7 @@ class BoundedReader:
 
 
 def require_memory(size: int) -> None:
-    """Raises `UserError` if this process's own limit leaves a child less memory than `size`."""
+    """Raises `UserError` if this process's memory limit leaves a child less than `size` bytes."""
     needed, (_, hard) = _in_use() + size, resource.getrlimit(resource.RLIMIT_AS)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise UserError(
@@ -96,7 +96,7 @@ def require_memory(size: int) -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Limits the growth of this process's memory to `size` bytes; keeps a lower hard limit."""
+    """Limits the growth of this process's memory to `size` bytes, within the hard limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = _in_use() + size
     soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -111,7 +111,7 @@ def _in_use() -> int:
 
 @contextlib.contextmanager
 def memory_limited(size: int) -> Iterator[None]:
-    """Limits the growth of this process's data memory within the block to `size` bytes."""
+    """Within the block, limits the growth of this process's data memory to `size` bytes."""
     with open("/proc/self/statm", "rb") as file:
         used = int(file.read().split()[_DATA]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -124,7 +124,7 @@ def memory_limited(size: int) -> Iterator[None]:
 
 
 def limit_cpu(seconds: int) -> None:
-    """Makes the kernel end this process after about `seconds` more seconds of CPU time."""
+    """Makes the kernel end this process after about `seconds` seconds of further CPU time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(

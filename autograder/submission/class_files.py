@@ -1,4 +1,4 @@
-"""The names of files in a class folder, and functions that find the class folder of a path."""
+"""Names the files in a class folder, and finds the class folder for a path."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ..errors import UserError
 from ..escaping import for_file_name
 from .intake import CODE
 
-#: folders in a class folder, as nbgrader calls them
+#: nbgrader's names for folders in a class folder
 SUBMITTED, AUTOGRADED, FEEDBACK = "submitted", "autograded", "feedback"
-#: folders for submissions that newer ones replaced, and for new submissions of students whose
-#: folder was edited by hand
+#: folders for submissions that were replaced by newer ones, and for new submissions by students
+#: whose folder was edited by hand
 EARLIER, WAITING = "earlier", "waiting"
-#: files that nbgrader reads and fills
+#: files that nbgrader reads or fills
 CONFIG_FILE, GRADEBOOK_FILE = "nbgrader_config.py", "gradebook.db"
 RESULTS_FILE = "results.jsonl"
 ROSTER_FILE, DUE_FILE, COLLECTED_FILE = "roster.csv", "due.csv", "collected.csv"
 EXTENSIONS_FILE, WITHDRAWALS_FILE = "extensions.csv", "withdrawals.csv"
-#: folders with files that students wrote
+#: folders that contain files from students
 OF_STUDENTS = (SUBMITTED, AUTOGRADED, EARLIER, WAITING)
 #: files that only a class folder contains
 _MARKS = (
@@ -30,7 +30,7 @@ _PARTS = (*OF_STUDENTS, FEEDBACK)
 
 
 def is_of_students(folder: Path) -> bool:
-    """Returns whether a folder is part of students' submissions, judging by the names in its path.
+    """Returns whether a folder belongs to students' submissions, judging by the names in its path.
 
     Such a folder is never used as a course or for configuration, because its code would run with
     the instructor's permissions.
@@ -39,7 +39,7 @@ def is_of_students(folder: Path) -> bool:
 
 
 def outermost_of_students(folder: Path) -> Path:
-    """Returns the folder itself, or the student's folder if `folder` is a single submission."""
+    """Returns the folder, or the student's folder around it if `folder` is a single submission."""
     place = folder.resolve()
     with contextlib.suppress(OSError):
         if any(path.suffix in CODE for path in place.iterdir()):
@@ -48,7 +48,7 @@ def outermost_of_students(folder: Path) -> Path:
 
 
 def configured_around(folder: Path) -> Path | None:
-    """Returns the nearest parent with nbgrader's configuration that is not a student's, or None."""
+    """Returns the nearest parent with an nbgrader configuration, ignoring students' folders."""
     outside = (around for around in folder.parents if not is_of_students(around))
     return next((around for around in outside if (around / CONFIG_FILE).is_file()), None)
 
@@ -58,7 +58,7 @@ def submission_folder(
 ) -> Path:
     """Returns the folder for a student's files, which is always inside the class folder.
 
-    A `student` or `assignment` that can't be the name of a folder is encoded.
+    A `student` or `assignment` that is not valid as a folder name is encoded.
     """
     names = [
         for_file_name(name) if {"/", "\0"} & set(name) or name in ("", ".", "..") else name
@@ -68,7 +68,7 @@ def submission_folder(
 
 
 def is_class_folder(folder: Path) -> bool:
-    """Returns whether this folder itself is a class folder; a submissions folder never is."""
+    """Returns whether this folder itself is a class folder, which students' folders never are."""
     if is_of_students(folder.absolute()):
         return False
     return (folder / SUBMITTED).is_dir() or any((folder / name).is_file() for name in _MARKS)
@@ -77,7 +77,7 @@ def is_class_folder(folder: Path) -> bool:
 def class_home(path: Path | str) -> Path:
     """Returns the class folder at or above a path, or the path itself if there is none.
 
-    The path of a file, such as a shard's results, is returned unchanged.
+    If the path is a file, such as a shard's results, it is returned unchanged.
     """
     place = Path(path)
     if place.is_file() or is_class_folder(place):
@@ -90,20 +90,20 @@ def class_home(path: Path | str) -> Path:
 
 
 def _as_named(place: Path, folder: Path) -> Path:
-    """Returns `folder`, a parent of `place`, with the spelling of `place` if possible."""
+    """Returns `folder`, a parent of `place`, as a relative path if `place` allows."""
     steps = len(place.absolute().parts) - len(folder.parts)
     inside = len(place.parts) > steps
     return place.parents[steps - 1] if inside and steps else folder
 
 
 def inside(folder: Path) -> Path:
-    """Returns the submissions folder in a class folder, or any other folder unchanged."""
+    """Returns the submissions folder in a class folder; returns any other folder unchanged."""
     below = folder / SUBMITTED
     return below if below.is_dir() and not is_of_students(folder.absolute()) else folder
 
 
 def submissions_of(path: Path | str) -> Path:
-    """Returns the submissions folder of the class that a path names.
+    """Returns the submissions folder of the class to which a path leads.
 
     A submissions folder with a different name is returned unchanged; any other folder, even one
     that does not exist yet, counts as a class folder.

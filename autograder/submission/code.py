@@ -1,4 +1,4 @@
-"""Reads students' code as text that people can read. Nothing here runs, imports or judges it."""
+"""Reads students' code as text for people. Nothing here executes, imports or judges it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from .text import NOT_PYTHON, Statement, decoded, parsed, statements_of
 
 __all__ = ["SubmittedCode", "read_code", "same_code", "source_of"]
 
-#: the number of characters shown from a file that could not be read
+#: how many characters to show from a file that could not be read
 _MOST_OF_A_BROKEN_FILE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCode:
-    """A submitted file: its definitions by name, the rest of its code, and why it can't be read.
+    """A submitted file: its definitions by name, and the rest of its code.
 
-    `notebook` is the document of a notebook in the current format, with a top-level list of cells.
+    `problem` says why the file can't be read.
+
+    `notebook` is the document if the file is a notebook in the current format, with a top-level
+    list of cells.
     """
 
     definitions: dict[str, str] = field(default_factory=dict)
@@ -33,7 +36,7 @@ class SubmittedCode:
 
 
 def read_code(folder: Path, file: str | None) -> SubmittedCode:
-    """Returns the code in a submitted file; a link, or a huge or broken file, sets `problem`."""
+    """Returns the code in a submitted file; sets `problem` for a link, or a huge or broken file."""
     if file is None:
         return SubmittedCode(problem="nothing was submitted")
     if Path(file).name != file:

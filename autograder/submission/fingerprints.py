@@ -1,4 +1,4 @@
-"""Fingerprints of programs' tokens, chosen by winnowing, to find code that two programs share.
+"""Computes fingerprints of code by winnowing its tokens, to find what two programs share.
 
 From each window of neighboring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the one
 with the smallest hash, so any common run of `_K + _WINDOW - 1` tokens is found, wherever it occurs.
@@ -28,7 +28,7 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """The chosen hashes of a text, each with the lines (counted from 1) of its k-grams."""
+    """A text's chosen hashes, each with the lines (counted from 1) of its k-grams."""
 
     lines: Mapping[int, frozenset[int]]
 
@@ -49,7 +49,7 @@ def fingerprints(text: str) -> Fingerprints:
 
 
 def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yields the smallest gram of each window (the last of equal ones), each position once."""
+    """Yields the smallest gram in each window (the last of equal ones), each only once."""
     last = -1
     for start in range(max(1, len(grams) - _WINDOW + 1) if grams else 0):
         value, place = min(grams[start : start + _WINDOW], key=lambda gram: (gram[0], -gram[1]))
@@ -60,7 +60,7 @@ def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def _tokens(text: str, own: frozenset[str]) -> Iterator[tuple[str, int]]:
     """Yields the tokens to fingerprint, each with its line number."""
-    readable = text.partition("\0")[0]  # Python 3.13.0 raises SystemError at this character
+    readable = text.partition("\0")[0]  # here, Python 3.13.0 raises SystemError
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
         for number, token in enumerate(tokenize.generate_tokens(io.StringIO(readable).readline)):
             if number > _MOST_TOKENS:

@@ -1,7 +1,7 @@
 """Finds submissions (`<student>/<assignment>/`), and matches their files to exercises.
 
-All uploads are read with these functions: downloads from every platform, clones, and notebooks with
-nbgrader's own tests. Links are not followed, and files that answer no exercise are listed by name,
+All submissions are read with these functions: downloads from every platform, clones, and notebooks
+with nbgrader's own tests. Links are not followed, and notes name the files that answer no exercise,
 so that a person can look at them.
 """
 
@@ -20,32 +20,32 @@ from .opened import MAX_FILES, is_regular, read_bytes
 
 #: the beginning of a note that asks a person to look at a file
 LOOK = "look at "
-#: files made by operating systems and editors, not by a student or an instructor
+#: files that operating systems and editors create, instead of students or instructors
 NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
-#: files of a released assignment, and files that nbgrader adds to a submission
+#: files in a released assignment, and files that nbgrader adds to a submission
 GIVEN = frozenset(
     ("README.md", "checks", "extras", "timestamp.txt", "submission_secret.txt", ".gitignore")
 )
 CODE = (".py", ".ipynb")
 _LOOK_INTO = 1 << 20
-#: the most files of one submission to search, and to name in a note
+#: the most files in a submission to search, and the most to name in a note
 _MOST_READ, _MOST_NAMED = 200, 3
-#: the number that browsers and platforms append to the name of a file that already exists
+#: matches the number that browsers and platforms append to a file name that is already taken
 _COPY = re.compile(r"(?: ?\(\d+\)|-\d+)(?=\.[^.]+$)")
-#: the texts that Colab, Jupyter, macOS and Windows add to the name of a copy
+#: matches the texts that Colab, Jupyter, macOS and Windows add to the name of a copy
 _DUPLICATE = re.compile(
     r"^Copy of |(?:-Copy\d+| copy(?: \d+)?| - Copy(?: \(\d+\))?)(?=\.[^.]+$)", re.IGNORECASE
 )
-#: endings of archives, which are not unpacked here
+#: the endings of archives, which are not unpacked here
 _ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2", ".zipx"))
 
 
 def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
     """Returns a file's name as the course writes it, and the number that marks it as a copy.
 
-    `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. A copy that a
-    person made, such as `scores-Copy1.ipynb`, gets the number -1, because the original counts if it
-    exists. The names of other files are not changed; `part-1.py` may be a real name.
+    For `Scores.PY` and `scores (2).py`, the name is `scores.py`, and for the latter, the number is
+    2. A copy that a person made, such as `scores-Copy1.ipynb`, gets the number -1, because the
+    original counts if it exists. Other names are not changed: `part-1.py` may be a real name.
     """
     known = {exercise.casefold(): exercise for exercise in exercises}
     plain = _COPY.sub("", file)
@@ -62,7 +62,7 @@ def _copy_of(file: str) -> int:
 
 
 def is_answer(file: str, exercises: Collection[str], endings: Collection[str] = CODE) -> bool:
-    """Returns whether a file has exactly the name under which an exercise is graded."""
+    """Returns whether a file has exactly the name that makes it count for an exercise."""
     stem, _, ending = file.rpartition(".")
     return stem in exercises and f".{ending}" in endings
 
@@ -75,7 +75,7 @@ def unused_files(
 ) -> tuple[str, ...]:
     """Returns the files in a submission that answer no exercise, as paths below its folder.
 
-    Files that were `given` with the assignment or made by an operating system are left out.
+    Files that were `given` with the assignment, or created by an operating system, are left out.
     """
     return tuple(
         name
@@ -91,7 +91,7 @@ def unused_notes(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Returns a note about the unused files that `notes` do not name, or () if there are none."""
+    """Returns a note about unused files that `notes` does not mention, or () if there are none."""
     named = "\n".join(notes)
     files = [name for name in unused_files(folder, exercises, endings, given) if name not in named]
     if not files:
@@ -108,7 +108,7 @@ def unused_notes(
 
 
 def missing_answer_note(folder: Path, exercise: Exercise) -> tuple[str, ...]:
-    """Returns a note that says which file was expected, and which one a person should look at."""
+    """Returns a note about the file that was expected, and the one that a person should look at."""
     starts = [
         f"{'class' if question.is_class else 'def'} {question.name}("
         for question in exercise.questions
@@ -122,9 +122,9 @@ def missing_file_note(
     definitions: Sequence[str] = (),
     endings: Sequence[str] = CODE,
 ) -> tuple[str, ...]:
-    """Does the same as `missing_answer_note`, given the name of an exercise.
+    """Does the same as `missing_answer_note`, given an exercise's name.
 
-    `definitions` contains the beginnings of its answers, such as `def scores(`.
+    `definitions` contains the texts with which its answers begin, such as `def scores(`.
     """
     right = tuple(f"{exercise}{ending}" for ending in endings)
     wanted = " or ".join(right)
@@ -158,7 +158,7 @@ def _named(folder: Path, files: Sequence[Path]) -> str:
 
 
 def _files(folder: Path, given: Collection[str]) -> Iterator[Path]:
-    """Yields the submitted files in the order of their names; links are not followed."""
+    """Yields the submitted files, sorted by name; does not follow links."""
     left = MAX_FILES
     for place, folders, names in os.walk(folder):
         hidden = {name for name in folders if name in NOISE or name.startswith(".")}
@@ -186,13 +186,13 @@ def _defined_in(path: Path, definitions: Sequence[str]) -> str | None:
     return next((start.rstrip("(").split()[-1] for start in found), None)
 
 
-#: the most characters of a path in a message
+#: how many characters of a path a message may contain
 _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One student's folder for one assignment; `attempt` counts from 1."""
+    """A student's folder for an assignment; `attempt` counts from 1."""
 
     student: str
     assignment: str
@@ -218,8 +218,8 @@ class FoundSubmissions:
     def or_refuse(self, submitted: Path, known: Collection[str] = ()) -> FoundSubmissions:
         """Returns this record; raises `UserError` if no submission was found.
 
-        If `submitted` contains a folder of a `known` assignment, `submitted` is one student's
-        folder, and the error suggests commands that work.
+        If `submitted` contains a folder for a `known` assignment, it is a single student's folder,
+        and the error suggests commands that work.
         """
         if self.submissions:
             return self
@@ -240,8 +240,8 @@ def find_submissions(
     """Returns all submissions below a folder; the folder itself may be one submission.
 
     `known` contains the names of the course's assignments. `assignment` restricts the search to one
-    of them, and names the assignment of a single submission whose folder has a different name.
-    Raises `UserError` if the folder can't be read.
+    of them; for a single submission, it also says which assignment it is if the folder has a
+    different name. Raises `UserError` if the folder can't be read.
     """
     if not submitted.is_dir():
         raise UserError(f"{submitted} is not a folder; expected <student>/<assignment>/ in it")
@@ -284,7 +284,7 @@ def submission_at(
     """
     try:
         return _submission_at(folder, known, assignment)
-    except (OSError, ValueError) as error:  # the name is too long, or the folder can't be read
+    except (OSError, ValueError) as error:  # a name is too long, or a folder unreadable
         name = str(folder)
         shown = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
         why = error.strerror if isinstance(error, OSError) else str(error)

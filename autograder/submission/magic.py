@@ -1,4 +1,4 @@
-"""Converts a notebook cell to Python by replacing notebook-only lines with `pass`."""
+"""Converts a notebook cell to plain Python by replacing notebook-only lines with `pass`."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from functools import lru_cache
 
 from .text import NOT_PYTHON, parsed, with_unix_lines
 
-#: `%magic`, `!shell`, `?help`, `files = !ls`, and commands that need no leading `%` or `!`. No two
-#: parts of the pattern can match the same characters, so no text makes it backtrack
+#: matches `%magic`, `!shell`, `?help`, `files = !ls`, and commands that need no leading `%` or `!`.
+#: No two parts of the pattern can match the same characters, so no text makes it backtrack
 _MAGIC = re.compile(
     r"[%!?].*|[\w., \t]+=\s*[%!].*"
     r"|(?:pip|conda|mamba|uv|cd|ls|pwd|cat|mkdir|rm|cp|mv)(?:\s+[-\w./~].*)?"
 )
-#: cell magics that execute their cell as Python code of the notebook
+#: cell magics whose cell is executed as if it were ordinary code in the notebook
 _TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
-#: the maximum number of magic lines found by their syntax error, because each requires parsing the
-#: cell again
+#: how many magic lines to find by their syntax errors, each of which requires parsing the cell
+#: again
 _MOST_FAULTS = 8
-#: the most characters of a magic line
+#: how many characters a magic line may have
 _LONGEST_MAGIC = 10_000
 
 
 def python_of(source: str) -> str:
-    """Returns the cell as Python, or an empty string if the cell is in a different language."""
+    """Returns a cell as plain Python, or an empty string if the cell is in a different language."""
     lines = with_unix_lines(source).split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -34,7 +34,8 @@ def python_of(source: str) -> str:
         return ""
     if lines[first].startswith("%%"):
         lines[first] = ""
-    # Change lines only if Python objects: a line that starts with % may continue an expression.
+    # Change lines only if the cell is not valid Python: a line that starts with % may continue an
+    # expression.
     fault = _fault(lines)
     if fault is not None and (without := _without_magic(lines)) != lines:
         lines, fault = without, _fault(without)
@@ -48,7 +49,7 @@ def python_of(source: str) -> str:
 
 
 def is_other_language(source: str) -> str:
-    """Returns the magic that treats its cell as text or another language, or "" for Python."""
+    """Returns the magic that treats its cell as text or as another language, or "" for Python."""
     line = source.lstrip().partition("\n")[0]
     magic = line.split()[0] if line.startswith("%%") else ""
     return "" if magic in _TRANSPARENT else magic
@@ -74,9 +75,9 @@ def _is_surely_magic(line: str) -> bool:
     return _is_magic(line) and _is_no_python(line.strip())
 
 
-@lru_cache(maxsize=64)  # cached, because it is often called again with the same line
+@lru_cache(maxsize=64)  # often called again with the same line
 def _is_no_python(magic: str) -> bool:
-    # No statement begins with these, so the compiler is not needed.
+    # No Python statement begins with these, so the compiler is not needed.
     return magic.startswith(("%", "!", "?")) or _fault([magic]) is not None
 
 
@@ -90,7 +91,7 @@ def _passed(line: str) -> str:
 
 
 def _valid_after_all(lines: list[str]) -> list[str]:
-    """Returns the lines dedented, or dedented and without magic, if that makes them valid."""
+    """Returns the lines dedented, and perhaps without magic, if that makes them valid."""
     for attempt in _attempts(lines):
         if attempt != lines and _fault(attempt) is None:
             return attempt
@@ -114,8 +115,8 @@ def _fault(lines: Sequence[str]) -> int | None:
     return None
 
 
-#: the parts of a line that matter: comments, strings (the last one may be unfinished), brackets. No
-#: two alternatives begin alike, and none can match the same characters in two ways
+#: matches the parts of a line that matter: comments, strings (the last one may be unfinished) and
+#: brackets. No two alternatives begin alike, and none can match the same characters in two ways
 _PIECE = re.compile(
     r"#.*|(\"\"\"|''')|\"(?:[^\"\\]++|\\.?)*+(?:\"|$)|'(?:[^'\\]++|\\.?)*+(?:'|$)"
     r"|([(\[{])|([)\]}])"
@@ -131,9 +132,9 @@ def logical_lines(
 ) -> Iterator[tuple[int, int]]:
     """Yields the indices of each statement's first and last line; no two begin on the same line.
 
-    The code need not be valid Python: a statement ends outside brackets and strings. `is_whole` is
-    called with the first line of each statement, and returns whether to ignore its brackets and
-    quotes.
+    The code need not be valid Python: a statement ends at the end of a line outside brackets and
+    strings. `is_whole` is called with the first line of each statement, and returns whether to
+    ignore the brackets and quotes in it.
     """
     number = 0
     while number < len(lines):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 _ALIKE = 0.7
-#: the most names to compare, and their greatest length, because finding a similar name takes time
+#: how many names to compare, and how long they may be, because finding a similar name takes time
 _MOST_NAMES, _LONGEST_NAME = 1_000, 100
 
 
@@ -19,9 +19,10 @@ def hints(
 ) -> dict[str, str]:
     """Returns a hint for each missing question for which something similar was found.
 
-    `others` contains other names that the file defines; `elsewhere` contains definitions that do
-    not count, because they are inside another definition or in a cell that is not code. `by_magic`
-    contains definitions in a cell that a magic such as `%%writefile` treats as text.
+    `others` contains other names that the file defines; `elsewhere` contains names whose
+    definitions do not count, because they are inside another definition or in a cell that is not
+    code. `by_magic` maps names that are defined in a cell that a magic treats as text, such as
+    `%%writefile`, to this magic.
     """
     found: dict[str, str] = {}
     names = [*sorted(others), *sorted(set(elsewhere))]

@@ -1,4 +1,4 @@
-"""Converts a notebook to a module: the Python of its code cells, in order.
+"""Converts a notebook to a module, which contains the Python of its code cells, in order.
 
 Magic lines are left out, and a cell that is not valid Python affects only its own question. As with
 any module, `worker/statements.py` decides which statements are executed.
@@ -33,19 +33,19 @@ from .text import (
 
 _WORD = re.compile(r"\w+")
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
-#: the maximum number of cells that are joined with the previous cell, and the maximum length of a
-#: joined cell
+#: how many cells may be joined with the previous cell, and how many characters a joined cell may
+#: have
 _MOST_JOINS, _LONGEST_JOIN = 20, 20_000
-#: names whose meaning differs between a cell and a module
+#: names that have a different meaning in a cell than in a module
 _SPECIAL = ("__name__", "__future__")
 
 
 @dataclass(frozen=True, slots=True)
 class NotebookModule:
-    """The module text of a notebook.
+    """A notebook as the text of a module.
 
-    `broken` maps names in invalid cells to the error; `hints` maps missing questions to possible
-    reasons.
+    `broken` maps names that are defined in invalid cells to the error; `hints` maps missing
+    questions to possible reasons.
     """
 
     text: str
@@ -55,13 +55,13 @@ class NotebookModule:
 
 
 class GivenCells:
-    """The cells of a released notebook, which all students get, parsed once for a whole class.
+    """The cells that all students get in a released notebook, parsed only once for the whole class.
 
     A submitted notebook contains all of them, but its answers need only a few.
     """
 
     def __init__(self, data: bytes = b"", questions: Collection[str] = ()) -> None:
-        """`data` is the released notebook; cells that define `questions` do not count as given."""
+        """`data` is the released notebook. Cells that define `questions` do not count as given."""
         self._statements: dict[str, list[Statement]] = {}
         cells = code_cells(notebook_of(data)[0]) if data else []
         for cell in cells:
@@ -72,7 +72,7 @@ class GivenCells:
         return source in self._statements
 
     def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
-        """Returns the texts of given cells, without the statements that no other code needs.
+        """Returns the given cells as texts, without the statements that no other code needs.
 
         `words` contains all words in the student's own cells; names that the kept statements use
         are added to it.
@@ -142,8 +142,8 @@ def _hints(
 def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> list[CodeCell]:
     """Reads the code cells of a notebook; raises `SubmissionError` if they exceed the limits.
 
-    Given cells keep only the statements that the other cells need. Also raises `RecursionError` for
-    code that is nested too deeply.
+    In given cells, keeps only the statements that other cells need. Also raises `RecursionError`
+    for code that is nested too deeply.
     """
     sources = [source_of(cell) for cell in cells_of(document) if cell.get("cell_type") == "code"]
     if given is None:
@@ -151,7 +151,7 @@ def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> lis
         return read_cells(sources)
     own = [source for source in sources if source not in given and source]
     check_code(own)
-    # An empty cell marks the position of each given one.
+    # An empty cell marks the position of each given cell.
     cells = read_cells([source if source not in given else "" for source in sources if source])
     places = [cell for cell in cells if not cell.source]
     words = set[str]().union(*map(_WORD.findall, own))
@@ -210,12 +210,12 @@ def source_of(cell: dict[str, Any]) -> str:
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
     text = source if isinstance(source, str) else ""
-    return text.encode("utf-8", "replace").decode()  # a lone surrogate can't be written to a file
+    return text.encode("utf-8", "replace").decode()  # files can't contain lone surrogates
 
 
 @dataclass(slots=True)
 class CodeCell:
-    """One cell: its valid Python, and the names that its invalid statements would have defined."""
+    """A cell: its valid Python, and the names that its invalid statements would have defined."""
 
     source: str
     text: str = ""
@@ -228,7 +228,7 @@ class CodeCell:
 
 
 def read_cells(sources: Iterable[str]) -> list[CodeCell]:
-    """Returns the cells in order; a definition that was split across two cells is joined again."""
+    """Returns the cells in order; joins cells if a definition was split across them."""
     cells: list[CodeCell] = []
     joins = 0
     for source in sources:
@@ -244,7 +244,7 @@ def read_cells(sources: Iterable[str]) -> list[CodeCell]:
 
 
 def module_text(cells: Sequence[CodeCell]) -> str:
-    """Returns all valid Python of the cells, with `__future__` imports first, as in any module."""
+    """Returns all valid Python in the cells, with `__future__` imports first, as in any module."""
     text = "\n\n".join(cell.text for cell in cells if cell.text) + "\n"
     if "__future__" not in text:
         return text
@@ -262,7 +262,7 @@ def _continues(one: CodeCell, next_: CodeCell) -> bool:
 
 def _cell(source: str) -> CodeCell:
     text = with_unix_lines(source)
-    # the usual case: the cell contains nothing that only notebooks have
+    # the usual case: plain Python
     if not any(word in text for word in _SPECIAL) and compiled(text) is None:
         return CodeCell(source, text)
     text = python_of(source)
@@ -275,7 +275,7 @@ def _cell(source: str) -> CodeCell:
 
 
 def _with_guarded(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Yields statements, and the body of `if __name__ == "__main__":` instead of the `if`."""
+    """Yields statements; of `if __name__ == "__main__":`, yields only the statements inside."""
     for statement in statements:
         match statement.node:
             case ast.If(

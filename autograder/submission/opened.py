@@ -1,4 +1,4 @@
-"""The only module that opens submitted files; also defines the limits on their contents.
+"""Opens submitted files, which no other module does, and defines the limits on their contents.
 
 Links are not followed. The limits are far higher than people need (torch's largest module has
 15,000 lines and 145,000 tokens), yet a file within the limits can be read in a few seconds and in
@@ -16,20 +16,21 @@ from pathlib import Path
 
 from ..errors import SubmissionError
 
-#: the most bytes of a module, and the most characters of all code cells of a notebook
+#: the most bytes in a module, and the most characters in all code cells of a notebook
 MAX_CODE = 2 << 20
-#: the most bytes of a notebook, whose outputs may contain large pictures
+#: the most bytes in a notebook, whose outputs may contain large pictures
 MAX_NOTEBOOK_BYTES = 100 << 20
-#: the most files, and bytes of all files, in the folder of a submission or in an uploaded archive
+#: the most files, and the most bytes in all files, in a submission's folder or in an uploaded
+#: archive
 MAX_FILES, MAX_SUBMISSION_BYTES = 1_000, 200 << 20
-#: the most words, numbers, symbols and line ends in all code of a file
+#: the most words, numbers, symbols and line ends in all of a file's code
 MAX_TOKENS = 200_000
-#: the most functions, classes and lambdas in a file, which Python's compiler compares with each
-#: other
+#: the most functions, classes and lambdas in a file; Python's compiler compares each with all
+#: others
 MAX_DEFINITIONS = 5_000
 MAX_CELLS = 20_000
-#: the most bytes of memory for the JSON of a notebook, and the most bytes that each of these
-#: characters may cost
+#: the most bytes of memory for a notebook's JSON, and how many bytes each of these characters may
+#: cost
 _MOST_MEMORY = 1_000 << 20
 _MEMORY_OF = {"{": 250, "[": 100, ",": 90}
 
@@ -40,8 +41,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _DEFINITION = re.compile(r"\b(?:def|class|lambda)\b")
-#: flags that read raw bytes and, where the system supports them, refuse links, don't wait for a
-#: pipe, and don't pass the descriptor on to children
+#: flags to read raw bytes and, if the system supports it, to refuse links, not to wait for a pipe,
+#: and not to pass the descriptor on to children
 _READ = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     _READ |= getattr(os, _flag, 0)
@@ -51,7 +52,7 @@ def is_regular(path: Path) -> bool:
     """Returns whether a path is a regular file, not a folder, a link, a pipe or a device."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
-    except (OSError, ValueError):  # it does not exist, or can't be the name of a file
+    except (OSError, ValueError):  # nonexistent, or not valid as a file name
         return False
 
 
@@ -70,7 +71,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
         return file.read(limit)
 
 
-#: facts about each file that are known without reading it; None if it does not exist
+#: facts about each file that are known without reading it, or None if the file does not exist
 Stamps = tuple[tuple[int, ...] | None, ...]
 
 
@@ -83,7 +84,7 @@ def stamps_of(paths: Iterable[Path]) -> Stamps:
 
 
 def require_unchanged(folder: Path, before: object, after: object) -> None:
-    """Raises `SubmissionError` if the files of a submission have changed."""
+    """Raises `SubmissionError` if a submission's files have changed."""
     if before != after:
         raise SubmissionError(
             f"{folder}: files were changed or moved while they were graded; grade again with "
@@ -103,7 +104,7 @@ def check_code(sources: Sequence[str]) -> None:
     """Raises `SubmissionError` if there is more code than anyone writes in one file."""
     if sum(map(len, sources)) > MAX_CODE:
         raise _too_much(f"{MAX_CODE >> 20} MB of code")
-    # an f-string is one token, but has code between its braces
+    # an f-string counts as one token, but has code between its braces
     if sum(_count(_TOKEN, source) + source.count("{") for source in sources) > MAX_TOKENS:
         raise _too_much(f"{MAX_TOKENS:,} words and symbols of code")
     if sum(_count(_DEFINITION, source) for source in sources) > MAX_DEFINITIONS:
@@ -124,8 +125,9 @@ def check_cells(count: int) -> None:
 def check_json(data: bytes, text: str) -> None:
     """Raises `SubmissionError` if reading a notebook would take too much memory.
 
-    `text` is the decoded `data`. A single wide character makes every character of its string take
-    as much memory, and the document may contain a string as long as the text.
+    `text` is the decoded `data`. In a string that contains a wide character, every character takes
+    as much memory as this one, and the document may contain a string that is as long as the whole
+    text.
     """
     values = sum(size * text.count(sign) for sign, size in _MEMORY_OF.items())
     if len(data) + 2 * sys.getsizeof(text) + values > _MOST_MEMORY:

@@ -1,4 +1,4 @@
-"""Reads one exercise of a submission as one module text, from the file that counts."""
+"""Reads an exercise in a submission from the file that counts, as the text of one module."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _MAGIC = (
 
 @dataclass(frozen=True, slots=True)
 class SubmittedExercise:
-    """One exercise as submitted.
+    """An exercise as it was submitted.
 
-    `text` is the module that a worker executes (only if GRADED). `broken` maps questions whose cell
-    is not valid Python to the error, and `hints` maps missing questions to possible reasons.
-    `notes` contains messages for people.
+    If the status is GRADED, `text` is the module that a worker executes. `broken` maps each
+    question whose cell is not valid Python to the error, and `hints` maps missing questions to
+    possible reasons. `notes` contains messages for people.
     """
 
     exercise: str
@@ -79,7 +79,7 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
 
 
 def is_submitted(exercise: Exercise, folder: Path) -> bool:
-    """Returns whether there is a file that `read_exercise` would read."""
+    """Returns whether there is a file for `read_exercise` to read."""
     return any(map(is_regular, counted_files(folder, [exercise.name])))
 
 
@@ -97,7 +97,7 @@ def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
 
 
 def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
-    """Does the same as `submission_digest`, given the names of the exercises in order."""
+    """Does the same as `submission_digest`, given the exercises' names in order."""
     digest = hashlib.sha256()
     for path in counted_files(folder, exercises):
         if is_regular(path):
@@ -108,7 +108,7 @@ def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
 
 
 def counted_files(folder: Path, exercises: Iterable[str]) -> list[Path]:
-    """Returns the paths of all files that may be graded, whether or not they exist."""
+    """Returns the paths of all files that may be graded, even if they do not exist."""
     return [folder / f"{name}{suffix}" for name in exercises for suffix in (".py", ".ipynb")]
 
 
@@ -164,7 +164,8 @@ def without_magic(text: str) -> tuple[str, tuple[str, ...], Exception | None]:
     """Returns the module, a note, and the compiler's error if the module is not valid Python.
 
     Removes notebook-only lines if that makes the module valid; every other line keeps its number. A
-    module that is valid, or remains invalid, is returned unchanged and without a note.
+    module that is already valid, or that would still be invalid, is returned unchanged and without
+    a note.
     """
     fault = compiled(text)
     if fault is None or compiled(without := python_of(text)) is not None:

@@ -17,9 +17,9 @@ from collections.abc import Collection, Iterator, Sequence
 from ..errors import SubmissionError
 from ..worker import experiments
 
-#: the errors that Python's compiler raises for text that it does not accept
+#: the errors that Python's compiler may raise if a text is not valid
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
-#: codecs whose time grows with the square of the text's length
+#: codecs that take quadratic time
 _NOT_FOR_TEXT = ("punycode", "idna")
 _WIDE = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -32,7 +32,7 @@ _WIDE = (
 def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
     """Returns the text of a file, decoded as Python decodes modules, and notes about its encoding.
 
-    Also accepts plain text that Python itself refuses, with a note: UTF-16 (from older Windows
+    Also accepts, with a note, text that Python itself would refuse: UTF-16 (from older Windows
     editors), and Latin-1 without a coding line. Raises `SubmissionError` for a file that is not
     text.
     """
@@ -71,7 +71,7 @@ def _saved_as(found: str) -> str:
 
 
 def with_unix_lines(text: str) -> str:
-    """Returns the text with `\\n` after each line, whatever system it was written on."""
+    """Returns the text with `\\n` after each line, on whatever system it was written."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -100,7 +100,7 @@ def first_line_of(node: ast.stmt) -> int:
 
 
 def fault_of(body: Sequence[ast.stmt]) -> Exception | None:
-    """Returns an error that only the compiler finds (a `return` outside a function), or None."""
+    """Returns an error that only the compiler finds (`return` outside a function), or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -124,7 +124,7 @@ def in_words(error: Exception) -> str:
 
 
 NOT_TEXT = "this is an archive, a document or a picture, not a text file: save the code as text"
-#: advice by the beginning of the line at which Python stops
+#: advice, by the beginning of the line that Python does not accept
 _LINES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -140,7 +140,7 @@ _LINES = tuple(
         ),
     )
 )
-#: advice for messages of Python that do not help beginners
+#: advice for those of Python's messages that do not help beginners
 _MESSAGES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -192,12 +192,12 @@ class Statement(experiments.Statement):
 
     @property
     def first_line(self) -> int:
-        """The number of the first line, counting decorators; the node itself starts at `def`."""
+        """The number of the first line, even if it is a decorator's; a node starts at `def`."""
         return first_line_of(self.node)
 
     @property
     def is_star_import(self) -> bool:
-        """Returns whether the statement is `from ... import *`, which may bind any name."""
+        """Returns whether the statement is `from ... import *`, which may define any name."""
         return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
 
     @property
@@ -207,12 +207,12 @@ class Statement(experiments.Statement):
 
     @property
     def defines(self) -> frozenset[str]:
-        """The names that the statement binds to a function or class, not to another value."""
+        """The names that the statement binds to a function or class, but not to other values."""
         return frozenset(_defined_by(self.node))
 
 
 def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
-    """Returns the statements of a parsed text, each with its own part of the text.
+    """Returns the statements in a parsed text, each with its own part of the text.
 
     Leaves out `pass` statements, which often replace magic lines and do nothing.
     """
@@ -237,11 +237,11 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 
 
 def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
-    """Returns the names that a call gets as arguments, and whether its value counts as a function.
+    """Returns the names among a call's arguments, and whether its value counts as a function.
 
-    The value counts as a function for a lambda, for `partial`, and for a call with a lambda as an
-    argument, such as a decorator's. A call with a function as an argument is assumed to return a
-    function, so a name stays a function after `name = call(name)`.
+    A lambda counts as a function, and so does the value of `partial` or of any call with a lambda
+    as an argument, such as a decorator's. A call with a function as an argument is assumed to
+    return a function, so that after `name = call(name)`, the name still stands for a function.
     """
     if not isinstance(value, ast.Call):
         return frozenset(), isinstance(value, ast.Lambda)
@@ -275,7 +275,7 @@ _NEEDED = ("__init__", "forward")
 
 
 def is_unanswered(text: str, questions: Collection[str]) -> bool:
-    """Returns whether each question of a module is still a stub, so that none can give a result.
+    """Returns whether every question in a module is still a stub, so that none gives a result.
 
     An empty module is also unanswered. A module that is not valid Python does not count as
     unanswered, because it may be an answer with a typo, and neither does a module from which a
@@ -294,7 +294,7 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
 
 
 def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Removes stubs that follow an answer to a question in `names`; returns the text and notes.
+    """Removes untouched stubs after an answer to a question in `names`; returns text and notes.
 
     Every other line keeps its number.
     """
@@ -316,7 +316,7 @@ def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, .
 
 
 def _definitions(text: str, name: str) -> int:
-    """Returns how many times a name seems to be defined, by `def`, by `class` or by `=`."""
+    """Returns how many times a name seems to be defined, with `def`, `class` or `=`."""
     return sum(text.count(f"{word}{name}") for word in ("def ", "class ")) + text.count(f"{name} =")
 
 
