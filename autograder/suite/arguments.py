@@ -1,8 +1,8 @@
 """Draws a test's arguments from a recorded seed, and checks them after the call.
 
 The call must not change its arguments. Gradients with respect to them are compared for random
-cotangents of the value's shape. An argument is a tensor, or a tuple or list that may contain
-tensors.
+cotangents, which have the value's shape. An argument is a tensor, or a tuple or list that may
+contain tensors.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Draw:
     def strided(
         self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32
     ) -> torch.Tensor:
-        """Draw normal values that are not contiguous: the last two dimensions were swapped."""
+        """Draw normal values that are not contiguous, as the last two dimensions were swapped."""
         turned = (*shape[:-2], shape[-1], shape[-2])
         return self.normal(*turned, scale=scale, dtype=dtype).transpose(-2, -1)
 
@@ -64,14 +64,14 @@ class Draw:
         return [int(i) for i in torch.randperm(n, generator=self._generator)]
 
     def turn(self) -> int:
-        """Return the number of earlier calls to this method; every test starts at 0."""
+        """Return how many times this method was called before; every test starts at 0."""
         self._turn += 1
         return self._turn
 
     def until(
         self, make: Callable[[Draw], torch.Tensor], good: Callable[[torch.Tensor], bool]
     ) -> torch.Tensor:
-        """Return the first of 100 drawn inputs that is `good`; raise `ValueError` if none is."""
+        """Return the first `good` one of 100 drawn inputs; raise `ValueError` if none is good."""
         for _ in range(100):
             candidate = make(self)
             if good(candidate):
@@ -79,10 +79,11 @@ class Draw:
         raise ValueError("none of 100 drawn inputs met the condition: loosen it")
 
 
-#: describes what is wrong with a gradient, given the expected one; None if it is right
+#: a function that describes what is wrong with a gradient, given the expected one; None if it is
+#: right
 Compare = Callable[[Any, Any], str | None]
 
-#: the likely cause if a call changed a tensor, and if it changed a list or dictionary
+#: the likely causes if a call changed a tensor, and if it changed a list or dictionary
 IN_PLACE = (
     "an in-place operation (`x -= ...`, `x[...] = ...`, a name ending in `_`) writes into the "
     "caller's tensor; work on a new one"
@@ -98,7 +99,8 @@ _LEFT = (
     "an argument belongs to the caller: `x += layer(x)` writes into it, and the effects of "
     "`x.requires_grad_()` and `x.register_hook(...)` last after the call; work on a new tensor"
 )
-#: a description and the likely cause of each thing that a call and its backward pass leave behind
+#: a description and the likely cause of each thing that a call and its backward pass may leave
+#: behind
 _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
     HOOK: ("a hook that your code registered stays on an argument", _LEFT),
     CHANGED: ("an argument was changed by the call", IN_PLACE),
@@ -136,7 +138,7 @@ def changes(args: Sequence[Any], outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _is_meta(value: Any) -> bool:
-    """Return whether a value has no numbers to compare."""
+    """Return whether a value has no numbers to compare, because it is on the meta device."""
     if isinstance(value, tuple | list):
         return any(map(_is_meta, value))
     return isinstance(value, torch.Tensor) and value.device.type == "meta"
@@ -144,7 +146,7 @@ def _is_meta(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GradientFault:
-    """A wrong gradient: its place, and a text about it; `got` is None if there was no gradient."""
+    """A wrong gradient, with its place and a text; `got` is None if there was no gradient."""
 
     place: str
     text: str
@@ -155,7 +157,7 @@ class GradientFault:
 def weight_faults(
     got: Mapping[str, Any], expected: Mapping[str, Any], compare: Compare
 ) -> Iterator[GradientFault]:
-    """Yield the gradients with respect to weights that differ from the expected ones."""
+    """Yield those gradients with respect to weights that differ from the expected ones."""
     for name, other in expected.items():
         text = compare(got.get(name), other)
         if text is not None:
@@ -165,7 +167,7 @@ def weight_faults(
 def gradient_faults(
     args: Sequence[Any], got: Sequence[Any], expected: Sequence[Any], compare: Compare | None = None
 ) -> Iterator[GradientFault]:
-    """Yield the gradients with respect to arguments that differ from the expected ones."""
+    """Yield those gradients with respect to arguments that differ from the expected ones."""
     compare = compare or gradient_difference
     for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
         yield from _faults(f"argument {index + 1}", arg, one, other, compare)
@@ -187,7 +189,7 @@ def _faults(
 def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | None:
     """Describe what is wrong with a gradient, or return None; a missing gradient counts as zero.
 
-    `size` is the approximate size of the incoming gradient.
+    `size` is the approximate magnitude of the incoming gradient.
     """
     if not isinstance(expected, torch.Tensor):
         return None
@@ -200,7 +202,7 @@ def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | Non
 
 
 def not_finite(got: Any, expected: Any) -> str | None:
-    """Return None if a gradient is finite and has the expected shape, otherwise the difference.
+    """Return None if a gradient is finite and has the expected shape; otherwise, describe it.
 
     A gradient may be missing if the expected one is only rounding error, such as the gradient of a
     bias that is added to all keys.
@@ -217,7 +219,7 @@ def not_finite(got: Any, expected: Any) -> str | None:
 def cotangent_of(
     draw: Draw, value: Any, after: After | None = None, options: GradientOptions = PLAIN
 ) -> Any:
-    """Draw normal numbers in the form of a value, pulled back through `after` if it is given."""
+    """Draw a normal cotangent for a value; with `after`, pull it back through that function."""
     if not isinstance(value, torch.Tensor):
         return tuple(cotangent_of(draw, item, None, options) for item in value)
     drawn = draw.normal(*value.shape, scale=options.size, dtype=value.dtype)
@@ -228,13 +230,13 @@ def cotangent_of(
         return drawn
     if drawn.dim() == 1:
         return torch.stack([drawn, drawn], -1)[:, 0]
-    # in memory, a batch's tokens are not adjacent: no dimension can be merged with the next
+    # a batch's tokens are not adjacent in memory, so no dimension can be merged with the next
     dims = (-3, -2) if drawn.dim() > 2 else (-2, -1)
     return drawn.transpose(*dims).contiguous().transpose(*dims)
 
 
 def compared(got: Any, expected: Any, after: After | None) -> tuple[Any, Any]:
-    """Return the values to compare: results of `after` if shapes and dtypes are equal."""
+    """Return the values to compare: the results of `after` if shapes and dtypes are equal."""
     if after is None or not isinstance(got, torch.Tensor):
         return got, expected
     alike = got.shape == expected.shape and got.dtype == expected.dtype

@@ -17,7 +17,7 @@ from .witness import Witness
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """The allowed error of a value: |got - expected| <= atol + rtol * |expected|."""
+    """The allowed error in a value: |got - expected| <= atol + rtol * |expected|."""
 
     atol: float
     rtol: float
@@ -25,18 +25,18 @@ class Tolerance:
 
 FLOAT32 = Tolerance(atol=1e-5, rtol=1e-4)
 FLOAT64 = Tolerance(atol=1e-7, rtol=1e-6)
-#: the number of values in a row that a message shows
+#: how many values of a row a message shows
 _SHOWN = 8
 
 EXACT = Tolerance(atol=0.0, rtol=0.0)
-#: for numbers that a document prints with 4 decimal places, computed from literal inputs
+#: for numbers that a document shows with 4 decimal places, computed from literal inputs
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
-#: for numbers that are computed from such printed numbers
+#: for numbers that are computed from such rounded numbers
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
 
 
 def tolerance_of(dtype: torch.dtype) -> Tolerance:
-    """Return the default tolerance for a dtype; exact for integers and booleans."""
+    """Return the default tolerance for a dtype; integers and booleans must be exactly equal."""
     if not dtype.is_floating_point:
         return EXACT
     return FLOAT64 if dtype == torch.float64 else FLOAT32
@@ -48,13 +48,14 @@ def is_rounding(gradient: torch.Tensor) -> bool:
 
 
 def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Tolerance:
-    """Return the tolerance for a gradient; `atol` grows with its largest entry, or with `size`.
+    """Return the tolerance for a gradient; `atol` grows with its largest entry and with `size`.
 
-    `size` is the approximate size of the incoming gradient, with which all other gradients grow.
+    `size` is the approximate magnitude of the incoming gradient, with which all other gradients
+    grow.
 
-    An entry in a gradient is a sum of terms of that size, so even an entry near zero has their
+    An entry in a gradient is a sum of terms of that magnitude, so even an entry near zero has their
     rounding errors, for example from a scale that a right answer keeps in float32. In float32,
-    terms that cancel leave ten times as large an error.
+    terms that cancel leave an error that is ten times as large.
     """
     bound = tolerance_of(expected.dtype)
     if expected.dtype == torch.float32:
@@ -66,7 +67,7 @@ def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Toleranc
 
 
 def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> str | None:
-    """Return None if `got` is right, otherwise a text about the error's place and size."""
+    """Return None if `got` is right; otherwise, say where and by how much it differs."""
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(got, expected, tolerance)
     if isinstance(expected, tuple | list):
@@ -92,10 +93,9 @@ def is_finite(got: torch.Tensor) -> bool:
 
 
 def describe(value: Any, is_item: bool = False) -> str:
-    """Describe a value in a few words: tensors by shape and dtype, anything else by a short repr.
+    """Describe a value in a few words: a tensor by shape and dtype, anything else by a short repr.
 
-    For None as a whole result, the text asks whether a `return` is missing; not for None as an item
-    of a result.
+    For None, the text asks whether a `return` is missing, unless it is only an item of a result.
     """
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
@@ -113,7 +113,7 @@ def describe(value: Any, is_item: bool = False) -> str:
 
 
 class _ShortRepr(reprlib.Repr):
-    """Shows only the first items: an answer may contain one large tensor thousands of times."""
+    """Shows only the first items, as an answer may contain a large tensor thousands of times."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ def _unravel(index: int, shape: torch.Size) -> tuple[int, ...]:
 
 
 def _numbers(got: Sequence[Any], expected: Sequence[Any]) -> tuple[str, str]:
-    """Write both rows with as many digits as are needed to see the difference."""
+    """Write both rows with enough digits to show the difference."""
     for digits in range(4, 17):
         one, other = (", ".join(_number(item, digits) for item in row) for row in (got, expected))
         if one != other:

@@ -1,6 +1,6 @@
-"""Defines a test's assertions: equality with the solution or a value, errors, properties.
+"""Defines a test's assertions: equality with the solution or with a value, errors, properties.
 
-Every failure shows the call with its shapes, the result, the expected result, and the likely cause.
+A failure shows the call with its shapes, the actual and the expected result, and the likely cause.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from .witness import After
 class Expect:
     """Makes assertions about the answers to one exercise.
 
-    `solution` is None in public suites, which only compare with given values. With `soft`, a test
+    In public suites, `solution` is None: they compare only with given values. With `soft`, a test
     continues after a failure, and `failures` keeps the first one.
     """
 
@@ -89,13 +89,13 @@ class Expect:
         after: After | None = None,
         no_grad: bool | None = None,
     ) -> Any:
-        """Assert that the answer equals the solution on these arguments and changes none of them.
+        """Assert that the answer equals the solution on these arguments, and changes none of them.
 
         Returns the answer's value if it is right, otherwise the solution's. Compares type, shape,
         dtype, and values within the default tolerance for the expected dtype; with `after`,
         compares the results of that function instead. With `no_grad`, the call is made under
-        `torch.no_grad()`; by default, this applies to every second call in a test, because an
-        answer may compute differently if no gradients are needed.
+        `torch.no_grad()`. By default, every second call in a test is, because an answer may compute
+        differently if no gradients are needed.
         """
         expected = self.solution.call(question, args).value
         if no_grad is None:
@@ -122,7 +122,7 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that the answer equals a value and changes no argument.
+        """Assert that the answer equals a value, and changes no argument.
 
         Returns the answer's value if it is right, otherwise `expected`. With `after`, the results
         of that function for both values are compared.
@@ -156,12 +156,12 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> None:
-        """Assert that several calls, which may pass on a state, return the solution's values.
+        """Assert that several calls, which may pass on a state, return the same as the solution's.
 
-        Each state is passed on as the same object, and all values are compared after the last call:
-        a later call must not write into an earlier result. If no state is passed on, each result is
-        changed in place before the next call, which must not be affected. With `after`, the results
-        of that function for all values are compared.
+        Each state is passed on as the same object, and all values are compared only after the last
+        call, because a later call must not write into an earlier result. If no state is passed on,
+        each result is changed in place before the next call, which must not be affected. With
+        `after`, the results of that function for all values are compared.
         """
         expected = self.solution.steps(question, steps)
         self._call = no_grad_text(steps_text(question, steps), no_grad)
@@ -190,7 +190,7 @@ class Expect:
         options: GradientOptions = PLAIN,
         after: After | None = None,
     ) -> None:
-        """Assert that the value, and the gradients of all float inputs, equal the solution's.
+        """Assert that the value, and gradients for all float inputs, equal the solution's.
 
         The cotangent is random; with `after`, it is pulled back through that function, whose
         results are then compared. With `to`, only gradients with respect to the arguments at these
@@ -227,7 +227,7 @@ class Expect:
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property.
 
-        The test fails if the call leaves anything behind; `options` say whether this is checked.
+        The test fails if the call leaves anything behind. `options` say how gradients are computed.
         """
         self._call = gradient_text(question, args, options)
         with self._explained(question):
@@ -245,7 +245,7 @@ class Expect:
         likely: str,
         naming: str = "",
     ) -> None:
-        """Assert that the call raises `error`, or a subclass, with `naming` in its message.
+        """Assert that the call raises `error`, or a subclass, whose message contains `naming`.
 
         The call must also raise the error under `torch.no_grad()`.
         """
@@ -264,13 +264,14 @@ class Expect:
     def allowed(
         self, question: str, *args: Any, rule: Forbidden, backward: bool | None = None
     ) -> None:
-        """Assert that the answer neither dispatches nor names a call that the rule forbids.
+        """Assert that the answer's code contains no call that the rule forbids, and makes none.
 
-        This covers a call without gradients, and a call with gradients and its backward pass;
-        `backward` selects one of them, if the test makes the other one elsewhere.
+        This is checked for a call without gradients, and for a call with gradients and its backward
+        pass; `backward` selects one of the two.
 
-        An answer that fails on these arguments breaks no rule: other tests report the failure. An
-        answer that behaves differently only while it is watched breaks every rule.
+        An answer that raises an error for these arguments breaks no rule, because other tests
+        report the error. An answer that behaves differently only while it is watched breaks every
+        rule.
         """
         for chosen in (False, True) if backward is None else (backward,):
             try:
@@ -287,10 +288,10 @@ class Expect:
     def layer(
         self, question: str, *args: Any, scale: float = 0.5, weights: Weights | None = None
     ) -> ExpectLayer:
-        """Build the answer's and the solution's class with equal random weights, including biases.
+        """Build the answer's and the solution's class with the same random weights and biases.
 
-        `weights` is a function that makes different weights. A public suite has only the answer,
-        with weights that depend on their names; see `ExpectLayer.load`.
+        `weights` is a function that makes other weights instead. In a public suite, there is only
+        the answer's class, whose weights depend on their names; see `ExpectLayer.load`.
         """
         return ExpectLayer(
             self.implementation,
@@ -313,7 +314,7 @@ class Expect:
     def _refused(
         self, run: Callable[[], Any], error: type[Exception], likely: str, naming: str
     ) -> bool:
-        """Return True if `run` raises as expected; otherwise add the failure."""
+        """Return True if `run` raises as expected; otherwise, add the failure."""
         wrong = wrong_refusal(self._call, run, error, likely, naming)
         if wrong is not None:
             self.failures.add(wrong)

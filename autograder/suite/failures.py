@@ -1,7 +1,7 @@
-"""Builds a failure's message: the relation between two values, the call, the difference, advice.
+"""Builds a failure's message: how two values are related, the call, the difference, and advice.
 
-The text depends on the kind of failure: an error has its own texts, and so does a result of the
-wrong shape. A test's own explanation (`likely`) is shown only if numbers differ and no simpler
+The advice depends on the kind of failure: there are special texts for errors, and for results of
+the wrong shape. A test's own explanation (`likely`) is shown only if numbers differ and no simpler
 cause explains the failure.
 """
 
@@ -46,9 +46,9 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 class WrongAnswer(AssertionError):
-    """Raised if an answer's result is not right.
+    """Raised if an answer does not do what a test expects.
 
-    `fault` is the error that the answer raised, if the message is about it.
+    `fault` is the error that the answer raised, if the message is about one.
     """
 
     def __init__(self, message: Message, fault: AnswerFault | None = None) -> None:
@@ -58,14 +58,14 @@ class WrongAnswer(AssertionError):
 
     @property
     def cause(self) -> str:
-        """A string that is equal for failures that share one message."""
+        """A string that is the same for failures that can share a message."""
         return self.message.cause
 
 
 class Failures:
-    """The failures of one test. With `soft`, a test continues after them, to make all its calls.
+    """The failures in one test. With `soft`, the test continues after them, to make all its calls.
 
-    `first` is the failure that counts; without `soft` it is raised at once.
+    `first` is the failure that counts; without `soft`, it is raised immediately.
     """
 
     def __init__(self, soft: bool) -> None:
@@ -73,14 +73,14 @@ class Failures:
         self.first: Exception | None = None
 
     def add(self, failure: Exception) -> None:
-        """Record a failure if `soft` is true, otherwise raise it."""
+        """Record a failure if `soft` is true; otherwise, raise it."""
         if not self._soft:
             raise failure
         self.first = self.first or failure
 
     @contextmanager
     def softly(self) -> Iterator[None]:
-        """Record an error that the answer raises; the end of a worker also ends the test."""
+        """Add the error if the answer raises one; but if its worker ends, the test ends, too."""
         try:
             yield
         except AnswerRaised as fault:
@@ -97,7 +97,7 @@ def wrong_value(
 
 
 def _step(got: Any, expected: Any) -> str:
-    """Return the next step if something other than the numbers is wrong, otherwise ""."""
+    """Return the next step if something more obvious than the numbers is wrong, otherwise ""."""
     if got is None:
         return f"{NEXT_STEP}{_NO_RETURN}"
     if not isinstance(expected, torch.Tensor):
@@ -113,7 +113,7 @@ def _step(got: Any, expected: Any) -> str:
 
 
 def wrong_gradient(call: str, fault: GradientFault, about: str, size: float = 1.0) -> WrongAnswer:
-    """Return the failure for a wrong gradient; `size` is that of the incoming gradient."""
+    """Return the failure for a wrong gradient; `size` is the incoming gradient's magnitude."""
     if fault.got is None:
         statement, step = f"no gradient reaches {fault.place}", f"{NEXT_STEP}{_GRADIENT_CUT}"
     else:
@@ -127,13 +127,13 @@ def wrong_gradient(call: str, fault: GradientFault, about: str, size: float = 1.
 
 
 def _divided(fault: GradientFault, size: float) -> tuple[Any, Any]:
-    """Scale both gradients to an incoming gradient of size 1."""
+    """Scale both gradients as for an incoming gradient of magnitude 1."""
     is_tensor = isinstance(fault.got, torch.Tensor) and size != 1
     return (fault.got / size, fault.expected / size) if is_tensor else (fault.got, fault.expected)
 
 
 def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> WrongAnswer:
-    """Return the failure for weights that can't be copied: a name is missing, or a size differs."""
+    """Return the failure for weights that can't be set: a name is missing, or a size differs."""
     text = got_expected(str(fault), "weights of these names and shapes")
     if "ValueError" in fault.bases:
         step = "compare the sizes with the docstring's; the weight of `nn.Linear(a, b)` is (b, a)"
@@ -149,7 +149,7 @@ def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> Wron
 
 @contextmanager
 def explained(call: str, question: str, signature: str = "") -> Iterator[None]:
-    """Add the call and a piece of advice to a fault's message."""
+    """Add the call and advice to the message of a fault that the block raises."""
     try:
         yield
     except AnswerNotImplemented:
@@ -169,11 +169,11 @@ def report_assertion(
     about: ExpectationKind = ExpectationKind.PROPERTY,
     fault: AnswerFault | None = None,
 ) -> WrongAnswer:
-    """Return the failure for an assertion about an answer; `likely` is the test's own explanation.
+    """Return the failure for an assertion; `likely` is the test's own explanation.
 
-    For a property, the explanation is shown as something to remember or, if it is a question, as
-    the next step, because a wrong value can have many causes. For an error and for weights, it is
-    shown as the likely cause.
+    If the assertion is about a property, the explanation is shown as something to remember or, if
+    it is a question, as the next step, because a wrong value can have many causes. If it is about
+    an error or about weights, the explanation is shown as the likely cause.
     """
     kind = LIKELY
     if about is ExpectationKind.PROPERTY:
@@ -191,7 +191,7 @@ def changed(call: str, text: str, likely: str) -> WrongAnswer:
 def check_that(
     call: str, holds: bool, got: str, expected: str, likely: str, value: Any = None
 ) -> None:
-    """Raise `WrongAnswer` if a property of a value does not hold, or can't hold because of nan."""
+    """Raise `WrongAnswer` if a property of a value does not hold, perhaps because of nan."""
     if holds:
         return
     check_numbers(call, value)
@@ -199,7 +199,7 @@ def check_that(
 
 
 def check_numbers(call: str, value: Any) -> None:
-    """Raise `WrongAnswer` if a value contains nan, because then no other property holds."""
+    """Raise `WrongAnswer` if a value contains nan, because then other properties can't hold."""
     nan = nan_in(*tensors_in(value))
     if not nan:
         return
@@ -233,10 +233,10 @@ def wrong_refusal(
 
 
 def merge_equal_causes(messages: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Shorten messages with equal causes, given (title, message, cause) for each failure.
+    """Shorten messages that have the same cause, given (title, message, cause) for each failure.
 
-    The first message with a cause says how many times this cause occurs, and the others say where
-    it is explained.
+    The first message with a cause says how many other tests have it, and the others refer to the
+    first one.
     """
     counts: dict[str, int] = {}
     for _, _, cause in messages:

@@ -1,8 +1,8 @@
 """Finds calls that a question does not allow, by dispatched operators and by names in the code.
 
-If a question forbids calls, each call to the answer is made twice, once watched and once unwatched;
-an answer that behaves differently only while it is watched is refused. Code that might evade a rule
-does not change the verdict, but is a reason for a person to look at it.
+If a question forbids calls, the tests of this rule call the answer twice, once watched and once
+unwatched; an answer that behaves differently only while it is watched is refused. Code that might
+evade a rule does not change the verdict, but is a reason for a person to look at it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from .names import imports_of
 from .texts import ANY, ExpressionTexts, written
 
 _PACKAGE = __name__.partition(".")[0]
-#: modules that evade every rule: calls there are not observed, or compute the function in steps
+#: modules that would evade every rule: calls are not observed there, or are made in steps that no
+#: rule names
 _AROUND = (
     *("torch._refs", "torch._decomp", "torch._prims", "torch._inductor.decomposition"),
     *("threading", "_thread", "concurrent.futures", "multiprocessing", "torch.multiprocessing"),
@@ -39,7 +40,7 @@ _AROUND = (
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """The calls that one question does not allow, and the calls to use instead.
+    """The calls that a question does not allow, and the advice on what to use instead.
 
     `operators` contains exact names as torch dispatches them (`aten::_softmax`), and torch
     functions that are not operators (`torch.nn.functional::multi_head_attention_forward`). `names`
@@ -59,9 +60,9 @@ class Forbidden:
         names: frozenset[str],
         differs: bool = False,
     ) -> None:
-        """Raise `AnswerForbidden` if a forbidden call was written or dispatched.
+        """Raise `AnswerForbidden` if a forbidden call is in the code, or was dispatched.
 
-        Also raise it if a thread was started, or if an answer `differs` because it was watched.
+        Also raise it if a thread was started, or if the answer `differs` because it was watched.
         """
         found = self._found(operators, names)
         if found is None and differs:
@@ -75,7 +76,7 @@ class Forbidden:
     def _found(self, operators: frozenset[str], names: frozenset[str]) -> str | None:
         written = sorted(name for name in names if self._rules_out(name))
         dispatched = sorted(operators & self.operators)
-        if written:  # a name of this package is only what a supplied cell calls its tensor
+        if written:  # don't show the name of this package
             own = written[0].startswith(f"{_PACKAGE}.")
             return f"uses {written[0].rpartition('.')[2] if own else written[0]}"
         if dispatched:
@@ -88,9 +89,9 @@ class Forbidden:
 
 
 def rules_of(suite: str) -> Mapping[str, Forbidden]:
-    """Return the forbidden calls of each question, for a suite that passes its `__file__`.
+    """Return the forbidden calls for each question in a suite, which passes its `__file__`.
 
-    They are declared once, in `rules.toml`: see `course.rules`.
+    They are declared in `rules.toml`: see `course.rules`.
     """
     declared = {name: rules.not_allowed for name, rules in rules_beside(Path(suite)).items()}
     return {
@@ -101,7 +102,7 @@ def rules_of(suite: str) -> Mapping[str, Forbidden]:
 
 
 def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outcome]) -> WatchedCall:
-    """Make a call once watched and once unwatched, and return the record of both.
+    """Make a call once watched and once unwatched, and return a record of both.
 
     Raises any error that `call` raises.
     """
@@ -113,7 +114,7 @@ def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outco
 
 
 def differs(watched: WatchedCall, call: Callable[[], Any]) -> bool:
-    """Return whether an answer behaves differently only while it is watched, and not at random.
+    """Return whether an answer behaves differently because it is watched, and not at random.
 
     `call` makes the call again; it is used only if there is a difference.
     """
@@ -133,15 +134,16 @@ def _same(one: Any, other: Any) -> bool:
 
 
 _WORD = re.compile(r"\w+")
-#: suspicious only as plain names: `layer.eval` is something different, and `torch.compile` leaves
-#: a function unchanged in the process that runs student code
+#: names that are suspicious only as plain names: `layer.eval` is something else, and
+#: `torch.compile` returns the function itself in the process that runs student code
 _BUILT_IN = frozenset(
     {
         *("getattr", "vars", "globals", "locals", "eval", "exec", "compile", "__import__"),
         "__builtins__",
     }
 )
-#: names that can make a call without naming it, inspect the watcher, or leave the watched thread
+#: names with which code can make a call without naming it, inspect the watcher, or leave the
+#: watched thread
 _WAYS = _BUILT_IN | {
     *("__dict__", "__getattribute__", "attrgetter", "methodcaller", "importlib"),
     *("import_module", "__globals__", "builtins", "__subclasses__", "pickle"),
@@ -154,28 +156,28 @@ _WAYS = _BUILT_IN | {
     *("threading", "_thread", "concurrent", "multiprocessing", "asyncio", "modules"),
     *("_refs", "_decomp", "_prims", "_C", "_VF", "ops"),
 }
-#: the names in torch that code can look up by a string
+#: torch's names that code can look up by a string
 _OF_TORCH = frozenset(
     name
     for place in (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.special)
     for name in dir(place)
 )
-#: the names of torch's modules, which layers also have
+#: the names of torch.nn's submodules, which attributes of layers may also have
 _MODULES = frozenset(n for n in dir(torch.nn) if isinstance(getattr(torch.nn, n), ModuleType))
-#: the profiler's function that only names a section of the program
+#: the profiler's function that only names a section of a program
 _MARK = "record_function"
-#: the name that stands for all names from a star import
+#: the name that stands for all names in a star import
 _STAR = "*"
 
 
 def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the sorted names in a module that can evade a rule, or () for invalid Python.
 
-    Statements that are not executed, because they only try out `answers`, do not count.
-    A name that is looked up by a string counts as if it were written out, if the module shows which
-    string it is: `getattr(self, name)` in a loop over the names of three layers hides nothing.
+    Statements that are not executed, because they only try out `answers`, do not count. If a name
+    is looked up by a string, and the module shows which string it is, it counts as if it were
+    written out: `getattr(self, name)` in a loop over the names of three layers hides nothing.
     """
-    # normalize as Python does; most texts contain none of these words and need not be parsed
+    # normalize as Python does; most modules contain none of these words and need not be parsed
     if _WAYS.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source))):
         return ()
     try:
@@ -190,13 +192,13 @@ def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
     plain = {id(place) for place, names in lookups if not any(map(_can_hide, names))}
     words = {word for node in nodes if id(node) not in plain for word in _words(node, imports)}
     found = words & _WAYS
-    if "sys" not in words:  # a layer may have `self.modules()`
+    if "sys" not in words:  # layers have a method `modules`
         found.discard("modules")
     return tuple(sorted(found))
 
 
 def _can_hide(text: str) -> bool:
-    """Return whether a string can name an evasion or a torch call; its end may be unknown."""
+    """Return whether a string, whose end may be unknown, can name an evasion or a torch call."""
     names = _WAYS | _OF_TORCH
     if text.endswith(ANY):
         return any(name.startswith(text.removesuffix(ANY)) for name in names)
@@ -204,10 +206,10 @@ def _can_hide(text: str) -> bool:
 
 
 def _lookups(node: ast.AST, texts: ExpressionTexts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
-    """Yield each expression that looks up names by strings, with these strings.
+    """Yield each expression that looks up names by strings, with the possible strings.
 
-    There are no strings if names are only compared or written. The rule itself finds strings that
-    are written as one constant or as a sum.
+    There are none if names are only compared or assigned. A string that is written as a constant or
+    a sum of constants is not included, because the rule itself finds it.
     """
     match node:
         case ast.Call(ast.Name("getattr") as place, [ast.Name("self"), text, *_]):
@@ -216,7 +218,7 @@ def _lookups(node: ast.AST, texts: ExpressionTexts) -> Iterator[tuple[ast.expr, 
             yield place, texts.of(text) - (frozenset(written(text)) - _WAYS)
         case ast.Subscript(ast.Call() | ast.Attribute(attr="__dict__") as names, text):
             yield _namespace(names), texts.of(text) - (frozenset(written(text)) - _WAYS)
-        case ast.Call(ast.Attribute(ast.Call() as names, "update")):  # it only writes names
+        case ast.Call(ast.Attribute(ast.Call() as names, "update")):  # only assigns
             yield _namespace(names), frozenset()
         case ast.Attribute(place, attr) if attr == _MARK:
             yield place, frozenset()
@@ -225,7 +227,7 @@ def _lookups(node: ast.AST, texts: ExpressionTexts) -> Iterator[tuple[ast.expr, 
 
 
 def _namespace(node: ast.expr) -> ast.expr:
-    """Return the name that makes an expression a dictionary of names: `globals` of `globals()`."""
+    """Return the function that gives a dictionary of names, such as `globals` in `globals()`."""
     match node:
         case ast.Call(ast.Name("vars" | "globals" | "locals") as place):
             return place
@@ -233,7 +235,7 @@ def _namespace(node: ast.expr) -> ast.expr:
 
 
 def _words(node: ast.AST, imports: Mapping[str, str]) -> Iterator[str]:
-    """Yield the names in a node that can come from Python or a library."""
+    """Yield the names in a node that may belong to Python or a library."""
     match node:
         case ast.Name(name) if name in _BUILT_IN or _STAR in imports:
             yield name

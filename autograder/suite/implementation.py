@@ -1,8 +1,8 @@
 """Defines the interface through which a suite calls an implementation, wherever it runs.
 
-`suite.local` calls a module in this process, `grading.judging.remote` a sandboxed worker. Both copy
-the arguments first, so an answer never changes a test's own objects. Calls are also written as
-text, such as `attention_scores((2, 5, 4), (2, 7, 4))`.
+`suite.local` calls a module in this process, and `grading.judging.remote` calls a sandboxed worker.
+Both copy the arguments first, so an answer never changes a test's own objects. This module also
+writes calls as text, such as `attention_scores((2, 5, 4), (2, 7, 4))`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..worker.execution import BACKWARD, COPY, RESULTS, tensors_in
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The return value of a call, and its arguments after the call."""
+    """A call's return value, and its arguments as they are after the call."""
 
     value: Any
     inputs_after: tuple[Any, ...]
@@ -27,7 +27,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class WatchedCall:
-    """The operators in a call, including composite ones, and its value when watched and when not.
+    """The operators in a watched call, including composite ones, and its value.
+
+    `unwatched` is the value of the same call when it was not watched.
 
     `failed` says that the call failed only while it was watched.
     """
@@ -40,10 +42,10 @@ class WatchedCall:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of several calls: its arguments, and the number (from 0) of the call whose state it gets.
+    """One of several calls; `after` is the number (from 0) of the call whose state it gets, if any.
 
-    A call with a state returns a pair with the state as its second item; the next call takes it
-    as its last argument.
+    A call that passes on a state returns a pair whose second item is the state; a later call gets
+    it as an additional last argument.
     """
 
     args: tuple[Any, ...]
@@ -52,13 +54,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Gradients:
-    """A call's value and the vector-Jacobian product with a cotangent.
+    """A call's value, and its vector-Jacobian product with a cotangent.
 
     `inputs` has one entry per argument: a gradient of the argument's shape, or None if there is
-    none (and for arguments that are not floating-point tensors); for a tuple or list of tensors,
-    a gradient for each of them. `weights` has one entry per trainable parameter of a layer. `left`
-    lists what the call and its backward pass left behind for the caller: see
-    `worker.execution.LEFT`.
+    none or the argument is not a floating-point tensor; for a tuple or list of tensors, the entry
+    contains a gradient for each of them. `weights` has one entry per trainable parameter of a
+    layer. `left` lists what the call and its backward pass have left behind in the caller's
+    objects: see `worker.execution.LEFT`.
     """
 
     value: Any
@@ -71,10 +73,10 @@ class Gradients:
 class GradientOptions:
     """The way in which gradients are computed.
 
-    Arguments at the positions in `frozen` and weights named in `still` need no gradient, like data,
-    which is not trained. With `results`, the arguments are results of other operations; with
-    `backward`, gradients are read from `.grad` after `backward()`. The incoming gradient is drawn
-    from a normal distribution and multiplied by `size`; with `turned`, it is not contiguous.
+    Arguments at the positions in `frozen`, and weights named in `still`, need no gradient, as if
+    they were data. With `results`, the arguments are results of other operations; with `backward`,
+    gradients are read from `.grad` after `backward()`. The incoming gradient is drawn from a normal
+    distribution and multiplied by `size`; with `turned`, it is not contiguous.
     """
 
     frozen: tuple[int, ...] = ()
@@ -86,7 +88,7 @@ class GradientOptions:
 
     @property
     def request(self) -> tuple[list[Any], ...]:
-        """The part of a request after the cotangent, without entries that are not needed."""
+        """The part of a request after the cotangent, without unneeded entries."""
         ways = [RESULTS] * self.results + [BACKWARD] * self.backward
         more = (ways, list(self.still)) if ways or self.still else ()
         return (list(self.frozen), *more)
@@ -99,7 +101,7 @@ class Layer(Protocol):
     """An `nn.Module` that an implementation built."""
 
     def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """Call the layer; in eval mode always under `torch.no_grad()`."""
+        """Call the layer, under `torch.no_grad()` if requested or in eval mode."""
 
     def gradients(
         self, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
@@ -110,7 +112,7 @@ class Layer(Protocol):
         """Call the layer several times; return the values as they are after the last call."""
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Return a copy of every trainable parameter by its name, in registration order."""
+        """Return a copy of each trainable parameter by its name, in registration order."""
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
         """Set weights by name; raise `AnswerRaised` for an unknown name or a wrong shape.
@@ -119,7 +121,7 @@ class Layer(Protocol):
         """
 
     def train(self, mode: bool) -> None:
-        """Set train mode if `mode` is true, otherwise eval mode."""
+        """Set train mode if `mode` is true; otherwise, set eval mode."""
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
         """Call `module.to(...)` with a different floating-point dtype, or the meta device."""
@@ -152,14 +154,14 @@ class Implementation(Protocol):
         """
 
     def names_used(self, name: str) -> frozenset[str]:
-        """Return dotted names in code that the answer reaches (`torch.nn.functional.softmax`)."""
+        """Return the dotted names in the answer's code, such as `torch.nn.functional.softmax`."""
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         """Build the class `name`."""
 
 
 def call_text(name: str, args: Sequence[Any]) -> str:
-    """Write a call with shapes instead of tensors, and with any dtypes other than float32.
+    """Write a call with shapes instead of tensors, and with their dtypes if not float32.
 
     The text also says whether a tensor is not contiguous, and whether it begins inside the memory
     of a larger tensor.
@@ -168,7 +170,7 @@ def call_text(name: str, args: Sequence[Any]) -> str:
 
 
 def gradient_text(name: str, args: Sequence[Any], options: GradientOptions = PLAIN) -> str:
-    """Describe a call whose gradient is computed, with the options that are not defaults."""
+    """Describe a call whose gradient is computed, with those options that are not the default."""
     places = " and ".join(str(place + 1) for place in options.frozen)
     turned = ", not contiguous" if options.turned else ""
     ways = {
@@ -189,7 +191,7 @@ def no_grad_text(call: str, no_grad: bool) -> str:
 
 
 def steps_text(name: str, steps: Sequence[Step]) -> str:
-    """Write several calls, one per line, each with the call whose state it gets."""
+    """Write several calls, one per line, each with the number of the call whose state it gets."""
     if len(steps) == 1:
         return call_text(name, steps[0].args)
     lines = [f"{name}, {len(steps)} calls:"]
@@ -200,7 +202,7 @@ def steps_text(name: str, steps: Sequence[Step]) -> str:
 
 
 def argument_text(value: Any) -> str:
-    """Write one argument: the shape of a tensor, a short repr of anything else."""
+    """Write one argument: a tensor's shape, or a short repr of anything else."""
     if isinstance(value, torch.Tensor):
         shape = str(tuple(value.shape)) + _layout_text(value)
         if value.dtype == torch.float32:

@@ -1,4 +1,4 @@
-"""Defines assertions about a class, which answer and solution build with the same weights."""
+"""Defines assertions about a class, built with the same weights by answer and solution."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ from .local import signature_of
 from .message import NO_ERROR, ExpectationKind, got_expected
 from .raised import advice
 
-#: makes a weight from its name and shape
+#: a function that makes a weight, given its name and shape
 Weights = Callable[[str, tuple[int, ...]], torch.Tensor]
 
 
 class ExpectLayer:
-    """One class in an exercise, built by the answer and by the solution.
+    """A layer that was built from the answer's class and from the solution's.
 
-    Both get the same random weights, different for each parameter. Raises `AssertionError` if the
-    answer lacks a weight. A public suite has no solution: the answer's weights then depend on their
-    names and shapes; call `load` to set other weights, and compare with given values. `weights`
-    makes the initial weights; by default, these are normal.
+    Both get the same random weights, which differ between parameters. Raises `AssertionError` if
+    the answer lacks a weight. In a public suite, there is no solution: the answer's weights depend
+    only on their names and shapes; call `load` to set other weights, and compare with given values.
+    `weights` makes the initial weights; by default, they are drawn from a normal distribution.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ExpectLayer:
         return self._reference
 
     def fill(self, make: Weights, way: str = COPY) -> None:
-        """Set every trainable weight of both layers to `make(name, shape)`."""
+        """Set every trainable weight in both layers to `make(name, shape)`."""
         weights = {
             name: make(name, tuple(value.shape)).to(value.dtype)
             for name, value in self.reference.weights().items()
@@ -107,7 +107,7 @@ class ExpectLayer:
         self.load(weights, way)
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-        """Set weights of both layers by name; for `way` see `Layer.load`."""
+        """Set weights in both layers by name; for `way`, see `Layer.load`."""
         if self._reference is not None:
             self._reference.load(weights)
         try:
@@ -129,7 +129,7 @@ class ExpectLayer:
         return frozenset(self.answer.weights())
 
     def has_weights(self, names: frozenset[str], *, likely: str) -> None:
-        """Assert that the answer still has trainable parameters with these names, and no others."""
+        """Assert that the answer has trainable parameters with these names, and no others."""
         self._call = f"the trainable parameters of {self._built} after several calls"
         text = difference(sorted(self.weight_names()), sorted(names))
         if text is not None:
@@ -154,7 +154,7 @@ class ExpectLayer:
         return self
 
     def restored(self, *, likely: str) -> ExpectLayer:
-        """Return new layers with the state of both layers loaded into them."""
+        """Return two new layers, into which the state of both layers was loaded."""
         other = copy.copy(self)
         self._call = f"load_state_dict of {self._built}"
         with self._explained():
@@ -170,7 +170,7 @@ class ExpectLayer:
         tolerance: Tolerance | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that `forward` equals the solution's and changes no argument; return the value."""
+        """Assert that `forward` returns the solution's value and changes no argument; return it."""
         expected = self.reference.forward(args).value
         return self.value(args, expected, likely=likely, tolerance=tolerance, no_grad=no_grad)
 
@@ -183,9 +183,9 @@ class ExpectLayer:
         tolerance: Tolerance | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that `forward` returns the expected value and changes no argument.
+        """Assert that `forward` returns the expected value, and changes no argument.
 
-        Return the answer's value if it is right, otherwise the expected one.
+        Return the answer's value if it is right; otherwise, return the expected one.
         """
         right = expected
         with self._failures.softly():
@@ -208,10 +208,10 @@ class ExpectLayer:
         return outcome.value
 
     def steps(self, *steps: Step, likely: str) -> None:
-        """Assert that calls that pass on a state return the same values as the solution's.
+        """Assert that several calls, which may pass on a state, return the same as the solution's.
 
-        Each state is passed on as the same object, and all values are compared after the last call:
-        a later call must not write into an earlier result.
+        Each state is passed on as the same object, and all values are compared only after the last
+        call, because a later call must not write into an earlier result.
         """
         expected = self.reference.steps(steps)
         self._call = steps_text(f"{self._built}.forward", steps)
@@ -223,10 +223,10 @@ class ExpectLayer:
                 self._failures.add(wrong_value(self._call, text, got, expected, likely))
 
     def moves(self, *args: Any, likely: str) -> None:
-        """Assert that `forward` works on a second device (meta) and returns its value there.
+        """Assert that `forward` works on a second device (meta), and returns its value there.
 
-        Both layers remain on that device. Code that needs numbers passes, because meta tensors have
-        none, so compare values first.
+        Both layers remain on that device. Meta tensors have no numbers, so compare values before
+        this.
         """
         usual = self._reference or self.answer
         expected = on_second_device(usual.forward(args).value)
@@ -258,7 +258,7 @@ class ExpectLayer:
         check_numbers(self._call, value)
 
     def raises(self, *args: Any, error: type[Exception], likely: str, naming: str = "") -> None:
-        """Assert that `forward` raises `error`, or a subclass, with `naming` in its message."""
+        """Assert that `forward` raises `error`, or a subclass, whose message contains `naming`."""
         self._call = call_text(f"{self._built}.forward", args)
         wrong = wrong_refusal(
             self._call, lambda: self.answer.forward(args).value, error, likely, naming
@@ -272,10 +272,10 @@ class ExpectLayer:
         self._backward(args, compare, likely, options, difference)
 
     def trains(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> None:
-        """Assert that backward works, with finite gradients wherever the solution has gradients.
+        """Assert that the backward pass gives finite gradients wherever the solution has gradients.
 
-        Use this for calls whose gradients can't be compared, because they are stochastic or
-        determined by rounding. With a tolerance, the value is compared as well.
+        Use this for calls whose gradients can't be compared, because they are random or depend on
+        rounding. With a tolerance, the value is also compared.
         """
         values = partial(difference, tolerance=tolerance) if tolerance else None
         self._backward(args, not_finite, likely, values=values)
@@ -289,7 +289,7 @@ class ExpectLayer:
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property.
 
-        The test fails if the call leaves anything behind; `options` say whether this is checked.
+        The test fails if the call leaves anything behind. `options` say how gradients are computed.
         """
         self._call = gradient_text(f"{self._built}.forward", args, options)
         with self._explained():
@@ -328,7 +328,7 @@ class ExpectLayer:
 
 @contextmanager
 def _born_alike(is_public: bool) -> Iterator[None]:
-    """In a public suite, seed the random numbers that an answer draws while it is built."""
+    """In a public suite, fix the random numbers that an answer draws while its class is built."""
     if not is_public:
         yield
         return
@@ -338,7 +338,7 @@ def _born_alike(is_public: bool) -> Iterator[None]:
 
 
 def _weights_by_name(weights: Mapping[str, torch.Tensor], scale: float) -> dict[str, torch.Tensor]:
-    """Draw weights that do not depend on the order in which an answer makes its layers."""
+    """Draw weights that do not depend on the order in which an answer creates them."""
     drawn = {name: Draw(0, f"{name} {tuple(found.shape)}") for name, found in weights.items()}
     return {
         name: drawn[name].normal(*found.shape, scale=scale).to(found.dtype)

@@ -1,4 +1,4 @@
-"""Defines an implementation that is a module in this process: a solution or a student's answers."""
+"""Defines an implementation in this process: the module of a solution or a student's answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def signature_of(implementation: object, name: str) -> str:
         return ""
 
 
-@lru_cache(maxsize=256)  # a test needs it for each of its calls
+@lru_cache(maxsize=256)  # a test needs it for every call
 def _parameters_of(function: Callable[..., Any]) -> str:
     parameters = inspect.signature(function).parameters.values()
     bare = (parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters)
@@ -54,7 +54,7 @@ def _parameters_of(function: Callable[..., Any]) -> str:
 
 
 class LocalImplementation:
-    """An implementation whose answers are in the namespace of a module or of a notebook."""
+    """An implementation whose answers are in the namespace of a module or a notebook."""
 
     def __init__(self, namespace: Mapping[str, Any], source: str = "") -> None:
         self.namespace = namespace

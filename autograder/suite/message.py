@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-#: the words with which the last line of a message may begin
+#: the last line of a message begins with one of these
 LIKELY, NEXT_STEP, REMEMBER = "likely: ", "next step: ", "remember: "
 STEPS = (LIKELY, NEXT_STEP, REMEMBER)
 _GOT, _EXPECTED = "got       ", "expected  "
@@ -13,15 +13,15 @@ NO_ERROR = "a result, and no error"
 
 
 class ExpectationKind(enum.Enum):
-    """The kind of a test's expectation, which determines the failure's message."""
+    """The kind of expectation in a test, on which the failure's message depends."""
 
-    #: a value, or a gradient, that equals a given one
+    #: a value or a gradient equals a given one
     VALUE = "value"
-    #: a property of a value
+    #: a value has a property
     PROPERTY = "property"
-    #: an error: the call must be refused
+    #: a call raises an error
     ERROR = "error"
-    #: the names and sizes of weights
+    #: weights have certain names and sizes
     WEIGHTS = "weights"
 
 
@@ -38,10 +38,10 @@ class CodeLine:
 class Message:
     """The parts of a failed test's message.
 
-    `call` is the call with shapes for tensors; `differs` has the lines of `got_expected`, perhaps
-    preceded by other lines; `relation` is one sentence about both values; `step` begins with one of
-    `STEPS`; `places` contains lines of the student's own code where an error was raised. Failures
-    with the same `cause`, if it is not empty, share one message.
+    `call` is the call with shapes instead of tensors; `differs` contains the lines from
+    `got_expected`, perhaps after other lines; `relation` is one sentence about both values; `step`
+    begins with one of `STEPS`; `places` contains lines in the student's own code where an error was
+    raised. Failures with the same `cause`, if it is not empty, share one message.
     """
 
     call: str

@@ -1,4 +1,4 @@
-"""Finds by name which torch calls an answer's code reaches."""
+"""Finds the names of torch calls in the code that an answer reaches."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import torch
 from ..worker.experiments import DEFINITIONS, IMPORTS, names_of
 from .texts import written
 
-#: a name looked up by a string: `getattr(torch, "softmax")`, `vars(torch)["soft" + "max"]`
+#: stands for a lookup by a string: `getattr(torch, "softmax")`, `vars(torch)["soft" + "max"]`
 BY_TEXT = "getattr"
-#: a method called on something that is not a module: `scores.softmax(-1)`
+#: stands for any value with a method, except modules: `scores.softmax(-1)`
 METHOD_OF_A_VALUE = "Tensor"
 
 
-@lru_cache(maxsize=64)  # several tests for a question need the same names
+@lru_cache(maxsize=64)  # several tests need the same names
 def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return the dotted names in the definition `answer` and in those that it reaches.
+    """Return the dotted names in the definition of `answer` and in those that it reaches.
 
     Names that are reached only through a name in `apart` do not count.
 
     Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`). A method of any other value
     counts as `Tensor.<method>` if tensors have such a method and the source assigns no attribute
-    of that name; a name that is looked up by a string counts as `getattr.<name>`. Source that is
-    not valid Python has no names.
+    with that name; a name that is looked up by a string counts as `getattr.<name>`. If the source
+    is not valid Python, there are no names.
     """
     module = _read(source)
     imports, definitions = module.imports, module.definitions
@@ -55,7 +55,7 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
 
 
 def _given(definition: ast.stmt) -> frozenset[str]:
-    """Return a function's arguments that keep the values that the caller passes."""
+    """Return those arguments of a function to which it assigns no other value."""
     if not isinstance(definition, ast.FunctionDef):
         return frozenset()
     names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]
@@ -105,16 +105,16 @@ class _Statement:
 
     @cached_property
     def reads(self) -> set[str]:
-        """The module's names that the statement reads, without a function's local names."""
+        """The module's names that the statement reads, without any function's local names."""
         return names_of(self.statement).reads
 
 
 @dataclass(slots=True)
 class _Module:
-    """The names of a module, each with all statements that give it a value.
+    """The names in a module, each with all statements that give it a value.
 
-    `functions` contains the names of its functions and classes, and `attributes` contains the
-    attributes that it assigns.
+    `functions` contains the names of functions and classes, and `attributes` contains the
+    attributes that the module assigns.
     """
 
     imports: dict[str, str] = field(default_factory=dict)
@@ -140,7 +140,7 @@ def _read(source: str) -> _Module:
 
 
 def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
-    """Add a definition; it replaces earlier ones unless it extends the earlier value."""
+    """Add a definition. It replaces earlier ones unless it uses the earlier value."""
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
         return
     definitions = module.definitions
@@ -161,7 +161,7 @@ def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
 
 
 def _replaces(statement: ast.stmt, name: str, module: _Module) -> bool:
-    """Return whether a statement turns a name into a function without using its old value."""
+    """Return whether a statement assigns a function to a name without using its old value."""
     if isinstance(statement, DEFINITIONS):
         above = [*statement.decorator_list, *getattr(statement, "bases", [])]
         return name not in {one.id for one in map(_head, above) if one is not None}
@@ -201,12 +201,12 @@ def _note(node: ast.AST, module: _Module, found: _Statement) -> None:
             module.imports.update(_imported(node))
 
 
-#: parts of a tree that contain no names
+#: kinds of nodes that contain no names
 _WITHOUT_NAMES = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.Constant)
 
 
 def _nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all nodes below it that may contain names, faster than `ast.walk`."""
+    """Yield a node and those below it that may contain names; this is faster than `ast.walk`."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -229,7 +229,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
 
 
 def _defined(node: ast.stmt) -> list[str]:
-    """Return the names that a top-level statement in a module or class defines."""
+    """Return the names that a statement at the top level of a module or class defines."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else []
@@ -257,7 +257,7 @@ def _is_namespace(node: ast.expr) -> bool:
 
 
 def _called(function: ast.expr) -> str:
-    """Return the last word of the called expression, or an empty string if it has no name."""
+    """Return the last name in the called expression, or an empty string if there is none."""
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""Defines the pytest plugin for every suite: points in markers, fixtures for answer and solution.
+"""Defines the pytest plugin for all suites: markers with points, fixtures for answer and solution.
 
 A suite is at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. The run decides what
 `implementation` is: a module in this process (`--implementation FOLDER`) or, through
@@ -17,7 +17,7 @@ from .expect import Expect
 from .implementation import Implementation
 from .local import LocalImplementation
 
-#: returns the implementation for a suite, given its path
+#: a function that returns the implementation for a suite, given its path
 ImplementationOf = Callable[[Path], Implementation]
 
 ANSWERS = pytest.StashKey[ImplementationOf]()
@@ -55,12 +55,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def exercise_of(suite: Path) -> tuple[str, str]:
-    """Return the assignment and exercise in a suite's path."""
+    """Return the assignment and the exercise that a suite's path names."""
     return suite.parent.name, suite.stem.removeprefix("test_")
 
 
 def from_folder(root: Path) -> ImplementationOf:
-    """Return the implementations in a folder; each module is executed when first used."""
+    """Return the implementations in a folder; each module is executed on first use."""
     cache: dict[Path, LocalImplementation] = {}
 
     def answers(suite: Path) -> Implementation:
@@ -105,5 +105,5 @@ def solution(request: pytest.FixtureRequest) -> Implementation | None:
 
 @pytest.fixture
 def expect(implementation: Implementation, solution: Implementation | None, draw: Draw) -> Expect:
-    """Return the assertions of a test."""
+    """Return the object with which a test makes its assertions."""
     return Expect(implementation, solution, draw)

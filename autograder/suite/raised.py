@@ -1,8 +1,8 @@
 """Explains an error that an answer raised, and gives advice.
 
 The first matching row in the tables counts; an error that matches no row still gets a text about
-errors, never one about values. `check` and the notebook, which know more about where an error
-occurred, use the same tables.
+errors, never one about values. `check`, on the command line and in notebooks, uses the same tables,
+but knows more about where an error occurred.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..errors import (
 from .raised_table import OF_LINES, OF_PYTHON, OTHER_ARGUMENTS, Row, row
 from .raised_tensors import OF_TENSORS
 
-#: all kinds of errors that have a separate text
+#: all kinds of errors that have their own text
 TABLE: tuple[Row, ...] = (*OF_LINES, *OF_PYTHON, *OF_TENSORS)
 
 _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
-    (AnswerMissing, ""),  # its message says why it may be missing
+    (AnswerMissing, ""),  # its message already says why
     (AnswerTimeout, "a loop that never ends, or one over every single number of a large tensor"),
     (AnswerMemory, "a tensor that is much larger than the shapes in the docstring"),
     (AnswerCrashed, "a call that ends Python, such as `exit()`, or an endless recursion"),
@@ -45,9 +45,9 @@ _REFUSED = row(
     "if your own `raise` causes it, its condition rejects a valid call: compare it with the "
     "docstring; otherwise, print the shapes just before the line of the error",
 )
-#: matches a ValueError raised on purpose, which has none of these texts from Python and torch
+#: matches a ValueError that was raised on purpose: it has none of these texts from Python and torch
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
-#: the words before the student's own lines
+#: the text before the student's own lines
 _WHERE = "\nin "
 _OTHERWISE = (
     "the code stopped with this error: make the call yourself and print the shapes just before "
@@ -57,7 +57,7 @@ _COUNTED = re.compile(r"(?<![\w.])(?P<function>[\w.]+)\(\) (takes|missing|got)")
 
 
 def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
-    """Return advice on a fault in an answer to `question`, which is called with `signature`.
+    """Return advice on a fault in an answer to `question`, which should have this `signature`.
 
     The advice is empty if the fault's message already contains it.
     """
@@ -75,7 +75,7 @@ def _about_error(error: str, question: str, signature: str) -> str:
 def advice_for(error: str, table: Iterable[Row] = TABLE, source: str = "") -> str:
     """Return advice on an error, given as "Type: text", or "" if no row matches.
 
-    `source` is the line that raised it, if the error does not include it.
+    `source` is the line that raised the error, if the text does not include it.
     """
     fits = _row_of(error, table, source)
     found = fits and fits.says.search(error)
@@ -89,14 +89,14 @@ def cause_of(error: str, source: str = "") -> str:
 
 
 def _row_of(error: str, table: Iterable[Row], source: str = "") -> Row | None:
-    """Return the row that matches an error and the line that raised it."""
+    """Return the first row that matches an error and the line that raised it."""
     text, _, line = error.partition(_WHERE)
     rows = [_REFUSED] if _ON_PURPOSE.search(text) else table
     return next((row for row in rows if row.fits(text, line or source)), None)
 
 
 def kind_of(errors: Iterable[str], question: str) -> str:
-    """Return a description of all errors in answers to a question, or "" if their kinds differ."""
+    """Return a description of errors in answers to a question, or "" if their kinds differ."""
     kinds = {_kind(error, question) for error in errors}
     return kinds.pop() if len(kinds) == 1 else ""
 

@@ -1,11 +1,11 @@
-"""Explains errors from Python and torch: their texts, the mistakes that they show, and advice."""
+"""Defines rows that explain errors: their texts, the mistakes that they show, and advice."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-#: this sentence is also used for a student's own function
+#: this sentence is also used about a student's own function
 OTHER_ARGUMENTS = "a function is called with arguments that it does not accept"
 
 
@@ -14,8 +14,8 @@ class Row:
     """A kind of error: a pattern of "Type: text", the mistake that it shows, and advice.
 
     The advice may refer to the pattern's named groups in braces, such as `{function}`. A row with
-    `written` is about errors in lines of code that match it. `is_cause` means that such an error is
-    always caused by the mistake that it shows.
+    `written` is only about errors in lines of code that match this pattern. `is_cause` means that
+    the mistake is the only possible cause of such an error.
     """
 
     says: re.Pattern[str]
@@ -35,13 +35,14 @@ def row(says: str, shows: str, to_do: str, written: str = "", is_cause: bool = F
     return Row(re.compile(says, re.DOTALL), shows, to_do, line, is_cause)
 
 
-#: the beginning of a call that removes one of the dimensions
+#: matches the beginning of a call that removes a dimension
 _REDUCED = r"\.(?:sum|amax|amin|mean|norm|var)\((?!.*keepdim)[^()]*-?\d"
 #: errors whose line of code shows the mistake
 OF_LINES: tuple[Row, ...] = (
     row(
-        # torch names the factors mat1 and mat2, or mat and vec, if neither is a batch; `bmm`, which
-        # names batches, refuses any other number of dimensions, no matter how they are transposed
+        # if neither factor is a batch, torch calls them mat1 and mat2, or mat and vec; errors about
+        # batches are from `bmm`, which refuses any other number of dimensions, however they are
+        # transposed
         r"^(?!IndexError|.*(?:mat1 and mat2|mat \(.*vec \(|batch[12] must be|view size)).*"
         r"(sizes?|shapes?|[123]-?D|dimension)",
         "`.T` reverses all dimensions of a batch",
@@ -62,7 +63,7 @@ OF_LINES: tuple[Row, ...] = (
         "a sum, maximum or mean loses its dimension, so it does not line up with the rows",
         "the sum, maximum or mean of a row loses its dimension, so it no longer lines up with the "
         "row: keep the dimension with `keepdim=True`",
-        # the result must be a side of an operation: `(a * b).sum(0)` stops before it adds up
+        # the reduced value must be an operand: `(a * b).sum(0)` fails before the reduction
         rf"[\w)\]]\s*[-+*/]\s*([\w.\[\]]|\([^()]*\))*{_REDUCED}|{_REDUCED}[^()]*\)\s*[-+*/]",
         is_cause=True,
     ),
@@ -77,7 +78,7 @@ OF_LINES: tuple[Row, ...] = (
         r'(?P<function>\w+)\(\) missing \d+ required positional arguments: .*"dim"',
         "a function is called without a dimension",
         "`{function}` needs the dimension along which it works: `dim=-1` is the last one",
-        r"^(?!.*\w=-?\d)",  # not a misspelled argument name
+        r"^(?!.*\w=-?\d)",  # unless an argument's name is wrong
         is_cause=True,
     ),
     row(

@@ -1,4 +1,4 @@
-"""Explains torch's errors about tensors: the mistakes that they show, and advice."""
+"""Defines the rows that explain torch's errors about tensors."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Describes the relation between a result and the expected one: a true sentence, or nothing.
+"""Describes how a result is related to the expected one, in a sentence that is certainly true.
 
-Each relation is tested on the numbers themselves, so that a message may begin with it. A relation
-that may hold by chance is not reported, such as swapped rows and columns if an argument is
-symmetric, or weights for future tokens if an argument has its zeros in the same places.
+Each relation is tested on the numbers themselves, so that a message may begin with it. If none
+holds, there is no sentence. A relation that may hold by chance is not reported, such as swapped
+rows and columns if an argument is symmetric, or weights for future tokens if an argument has zeros
+in the same places.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import torch
 
 
 def of_kind(got: Any) -> str:
-    """Describe a value that is not a tensor although a tensor is expected."""
+    """Describe a value that should be a tensor but is not."""
     if got is None:
         return "None is returned: is a `return` missing, or is there nothing after it?"
     if isinstance(got, tuple) and len(got) == 2 and "return_types" in type(got).__module__:
@@ -29,17 +30,20 @@ def of_kind(got: Any) -> str:
     return f"a value of type `{type(got).__name__}` is returned, but a tensor is expected"
 
 
-#: relative and absolute tolerance for two computations of one number
+#: the tolerance between two ways to compute the same number
 _NEAR = 1e-3
 _NEARLY_RIGHT = 3e-3
 #: the causes of nan
 _NAN = "0/0, 0 times infinity, infinity minus infinity, or a softmax of nothing but -inf"
-#: the largest tensor for which relations are tested
+#: how many numbers a tensor may have for relations to be tested
 _MOST_NUMBERS = 1 << 18
 
 
 def relation(got: Any, expected: Any, args: Sequence[Any] = ()) -> str:
-    """Describe how a wrong value of a call with `args` relates to the right one, or return ""."""
+    """Describe how a call's wrong value is related to the right one, or return "".
+
+    `args` are the call's arguments.
+    """
     if not isinstance(expected, torch.Tensor):
         return _of_sequence(got, expected)
     if not isinstance(got, torch.Tensor):
@@ -60,13 +64,13 @@ def relation(got: Any, expected: Any, args: Sequence[Any] = ()) -> str:
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor has numbers to compare, and not too many."""
+    """Return whether a tensor has numbers that can be compared, and not too many of them."""
     dense = tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_complex()
     return dense and tensor.device.type == "cpu" and tensor.numel() <= _MOST_NUMBERS
 
 
 def _of_sequence(got: Any, expected: Any) -> str:
-    """Describe which item of a tuple is wrong, or that the order of the items is wrong."""
+    """Describe which item in a tuple is wrong, or that the items are in the wrong order."""
     if not isinstance(expected, tuple | list) or not isinstance(got, tuple | list):
         return of_kind(got) if got is None else ""
     if len(got) != len(expected):
@@ -145,7 +149,7 @@ def _of_values(
         return
     got, expected = got.double(), expected.double()
     yield _tiny(got, expected)
-    if _near(got, expected):  # only small numbers differ, so other relations may hold by rounding
+    if _near(got, expected):  # other relations may hold only by rounding
         yield _of_weights(got, expected, given)
         return
     yield _factor(got, expected)
@@ -158,7 +162,7 @@ def _of_values(
 
 
 def nan_in(*tensors: torch.Tensor) -> str:
-    """Return how many values of all tensors are nan, with the causes of nan, or "" if none is."""
+    """Return a text about nan among all values, with the causes of nan, or "" if there is none."""
     found = [tensor.detach().isnan().flatten() for tensor in tensors if _is_plain(tensor)]
     if not found or not bool((nan := torch.cat(found)).any()):
         return ""
@@ -206,9 +210,9 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Return whether each row is a multiple of the right row.
+    """Return whether each row is a multiple of the expected row.
 
-    At least two rows must have several numbers other than zero.
+    At least two rows must contain several numbers other than zero.
     """
     if int(((expected.abs() > 1e-6).sum(-1) > 1).sum()) < 2:
         return False
@@ -218,7 +222,7 @@ def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
 
 
 def _of_negative(got: torch.Tensor, expected: torch.Tensor) -> str:
-    """Describe values that are wrong where the right ones are negative."""
+    """Describe values that are wrong only where the right ones are negative."""
     if not bool((expected < -_NEAR * expected.abs().max()).any()):
         return ""
     if _near(got, expected.relu()):
@@ -246,7 +250,7 @@ def _is_symmetric(tensor: torch.Tensor) -> bool:
 def _elsewhere(got: torch.Tensor, expected: torch.Tensor) -> str:
     mine, right = (tensor.flatten().sort().values for tensor in (got, expected))
     if expected.numel() < 3 or not _near(mine, right) or bool((mine[right == 0] != 0).any()):
-        return ""  # small numbers instead of zeros are not moved zeros
+        return ""  # a small number is not a misplaced zero
     return "the right numbers, in the wrong places"
 
 
@@ -266,7 +270,7 @@ def _of_some(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def _is_first_only(got: torch.Tensor, expected: torch.Tensor, dim: int) -> bool:
-    """Return whether only the first part along a dimension is right."""
+    """Return whether only the first slice along a dimension is right."""
     first, *others = zip(got.unbind(dim), expected.unbind(dim), strict=True)
     return _near(*first) and not any(_near(*other) for other in others)
 
@@ -294,7 +298,7 @@ def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch
 
 
 def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:
-    """Return whether later tokens have no weight, and no argument already has that pattern."""
+    """Return whether later tokens have no weight, unless an argument already has that pattern."""
     if not _is_square(expected) or expected.shape[-1] < 3 or bool(expected.triu(1).any()):
         return False
     late = torch.ones_like(expected, dtype=torch.bool).triu(1)
@@ -318,7 +322,7 @@ def _function(got: torch.Tensor, expected: torch.Tensor) -> str:
         return ""
     for words, function in _FUNCTIONS:
         if function is _softmax and expected.shape[-1] < 2:
-            continue  # the softmax of a single number is 1, whatever the number is
+            continue  # the softmax of any single number is 1
         right = function(expected)
         if bool(right.isfinite().all()) and _near(got, right):
             return f"{words} of the right result is returned"

@@ -1,4 +1,4 @@
-"""Finds the strings that an expression can evaluate to, for example as a name for `getattr`."""
+"""Finds the strings to which an expression can evaluate, such as the name in a `getattr` call."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-#: any string; after a known beginning, any rest of the string: `W_*`
+#: stands for any string or, after a known beginning, for any end: `W_*`
 ANY = "*"
 _UNKNOWN = frozenset({ANY})
-#: how many assignments from one name to another are followed
+#: how many assignments from name to name to follow
 _DEEPEST = 4
-#: placeholders for a loop's index and for anything else, and the possible values of an index
+#: placeholders for a loop's index and for anything else; below, the possible values of an index
 _NUMBER, _OTHER = ast.Name("<number>"), ast.Name("<other>")
 _NUMBERS: list[ast.expr | None] = [ast.Constant(number) for number in range(100)]
-#: more strings than this can't be names of layers
+#: more strings than this are not the names of layers
 _MOST_TEXTS = 1_000
 
 
@@ -31,9 +31,9 @@ def written(node: ast.expr) -> Iterator[str]:
 class ExpressionTexts:
     """The strings to which the expressions in one module can evaluate.
 
-    A name can be any string that is assigned to it, or that a loop over literals gives it, anywhere
-    in the module: scopes are not distinguished. A name that is bound in any other way can be any
-    string.
+    A name can be any string that is assigned to it, or that it gets in a loop over literals,
+    anywhere in the module, because scopes are not distinguished. If it is bound in any other way,
+    it can be any string.
     """
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:
@@ -49,7 +49,7 @@ class ExpressionTexts:
                 self._values |= dict.fromkeys(_bound(node), [None])
 
     def of(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
-        """Return all strings that an expression can evaluate to; a final `*` is an unknown rest."""
+        """Return all strings to which an expression can evaluate; a final `*` is an unknown end."""
         match node:
             case ast.Constant(str(text)):
                 return frozenset({text})
@@ -64,7 +64,7 @@ class ExpressionTexts:
         return _UNKNOWN
 
     def _numbers(self, node: ast.expr) -> frozenset[str]:
-        """Return all whole numbers that a value may be, as strings, or an empty set if unknown."""
+        """Return the whole numbers that a value may be, as strings, or an empty set if unknown."""
         values = self._values.get(node.id, []) if isinstance(node, ast.Name) else [node]
         if _NUMBER in values:
             values = [v for v in values if v is not _NUMBER] + _NUMBERS
@@ -79,7 +79,7 @@ class ExpressionTexts:
             yield from ((node.target, item) for item in self._items(node.iter))
 
     def _items(self, node: ast.expr) -> Sequence[ast.expr | None]:
-        """Return the items of a loop over a literal or a tuple's name, or [None] if unknown."""
+        """Return the items in a loop over a literal or a tuple's name, or [None] if unknown."""
         match node:
             case ast.Tuple(items) | ast.List(items) | ast.Set(items) if items:
                 return items
@@ -97,7 +97,7 @@ class ExpressionTexts:
                 return [ast.Constant(letter) for letter in text]
             case ast.Name(name):
                 bound = self._values.get(name, [])
-                # a list or a dictionary may have been extended since
+                # only a tuple, because a list or a dictionary may have been extended since
                 if len(bound) == 1 and isinstance(bound[0], ast.Tuple):
                     return self._items(bound[0])
         return [None]
@@ -132,7 +132,7 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _joined(parts: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Join strings; anything after an unknown rest becomes part of the rest."""
+    """Join strings; after an unknown end, everything else is unknown as well."""
     if prod(map(len, parts)) > _MOST_TEXTS:
         return _UNKNOWN
     texts = {"".join(text).partition(ANY) for text in product(*parts)}

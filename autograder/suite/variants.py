@@ -1,4 +1,4 @@
-"""Marks and reads known wrong and known right implementations, which are data for the suites.
+"""Marks and reads known wrong and known right implementations, on which suites are validated.
 
 A variants file (`tests/misconceptions/<assignment>/<exercise>.py`, `tests/alternatives/...`) is
 plain code: each decorated function or class is a variant of one question's answer, and its name is
@@ -22,7 +22,7 @@ from .local import load_module
 
 T = TypeVar("T", bound=Callable[..., Any])
 _DOCUMENTED = ast.ClassDef | ast.FunctionDef
-#: matches the words of an entry, on which no answer depends; they are added when a table is read
+#: matches an entry's words, on which no result depends; they are added when a table is read
 _ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n', re.MULTILINE)
 
 
@@ -30,9 +30,10 @@ _ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n'
 class Variant:
     """One implementation of a question.
 
-    `confuses` and `hint` are empty for a right implementation; `names` contains the names that fit
-    an answer whose intent is known, which is not a catalog entry itself. An alternative that
-    `is_usual` is written by many students, so families of mistakes are also derived from it.
+    `confuses` and `hint` are empty for a right implementation. `names` is for an answer that is not
+    a catalog entry itself, but whose intent is known: it contains the catalog's names that fit. An
+    alternative that `is_usual` is written by many students, so families of mistakes are also
+    derived from it.
     """
 
     question: str
@@ -45,7 +46,7 @@ class Variant:
 
 
 def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T]:
-    """Mark a wrong implementation, with a text about the confusion, and a hint."""
+    """Mark a wrong implementation, with a hint and a text about what is confused with what."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -65,7 +66,7 @@ def alternative(question: str, *, is_usual: bool = False) -> Callable[[T], T]:
 
 
 def combination(question: str, *mistakes: str) -> Callable[[T], T]:
-    """Mark an implementation with several mistakes at once: reporting any of them is right."""
+    """Mark an implementation with several mistakes; any of them may be reported."""
 
     def mark(implementation: T) -> T:
         name, both = implementation.__name__, " + ".join(mistakes)
@@ -101,7 +102,7 @@ def variants_in(path: Path) -> tuple[Variant, ...]:
     if not path.is_file():
         return ()
     name = f"_variants_{path.parent.parent.name}_{path.parent.name}_{path.stem}"
-    with not_compiling():  # as in a worker; loading the compiler would cost each job 1.3 s of CPU
+    with not_compiling():  # as in a worker; loading torch's compiler would take 1.3 s per job
         module = load_module(path, name)
     return tuple(_found(module))
 
@@ -120,9 +121,9 @@ def variants_read(path: Path) -> tuple[Variant, ...]:
 
 
 def variants_of_text(text: str) -> tuple[Variant, ...]:
-    """Return the variants in a file's text, in order; they can't be called.
+    """Return the variants in a file's text, in order, without functions that could be called.
 
-    Raises `ValueError` if an argument of a mark is not a literal.
+    Raises `ValueError` if an argument of a decorator is not a literal.
     """
     return tuple(
         _variant_of(decorator, node.name)
@@ -148,7 +149,7 @@ def _variant_of(decorator: ast.expr, name: str) -> Variant:
 
 
 def module_texts(solution: Path, variants: Path) -> Iterator[tuple[Variant, str]]:
-    """Yield each variant in a file, if the file exists, with its submission (`submissions_of`)."""
+    """Do the same as `submissions_of` for the variants in a file, if the file exists."""
     if variants.is_file():
         texts = (path.read_text(encoding="utf-8") for path in (solution, variants))
         yield from submissions_of(*texts)
@@ -157,8 +158,9 @@ def module_texts(solution: Path, variants: Path) -> Iterator[tuple[Variant, str]
 def submissions_of(solution: str, variants: str) -> Iterator[tuple[Variant, str]]:
     """Yield each variant with a submission: the text of the solution with one question replaced.
 
-    The submission includes the imports and unmarked definitions of the variants; the variant gets
-    the question's name and counts because it is the last definition. Nothing is executed.
+    The submission also includes the imports and the unmarked definitions in the variants file. The
+    variant gets the question's name, and counts because it is the last definition. Nothing is
+    executed.
     """
     found = variants_of_text(variants)
     questions = {variant.name: variant.question for variant in found}
@@ -169,7 +171,7 @@ def submissions_of(solution: str, variants: str) -> Iterator[tuple[Variant, str]
 
 
 def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the statements in a variants file, each with its variant's name, or ''."""
+    """Yield the statements in a variants file, each with its variant's name, or '' if unmarked."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and any(
             map(_is_mark, node.decorator_list)
@@ -204,11 +206,11 @@ def _imports_ours(node: ast.stmt) -> bool:
     return module.startswith("autograder") and module != "autograder.parts"
 
 
-# digests of code, which stay the same if only words change
+# digests of code, which do not change if only texts change
 
 
 def digest_of_code(paths: Iterable[Path], others: Iterable[str] = ()) -> str:
-    """Returns a digest of modules' definitions without docstrings and comments, and of others."""
+    """Returns a digest of `others` and of modules' definitions without docstrings and comments."""
     parts = [part for path in paths for part in _definitions(path.read_text(encoding="utf-8"))]
     return hashlib.sha256("\n".join((*others, *sorted(parts))).encode()).hexdigest()
 
@@ -237,5 +239,5 @@ def _docstring_lines(node: ast.AST) -> range:
 
 @cache
 def without_words(catalogue: str) -> str:
-    """Returns a catalog's text without the words of its entries, which may change freely."""
+    """Returns a catalog's text without its entries' words, which may be changed freely."""
     return _ENTRY_WORDS.sub("", catalogue)

@@ -1,8 +1,8 @@
 """Defines tensors that record what a test does with their numbers.
 
-If a test only compares numbers, its outcome for an answer is the same as for the solution as long
-as the numbers are close enough, so the test need not be run. The test may still use shapes, dtypes
-and devices.
+If a test only compares numbers, an answer whose numbers are close enough to the solution's has the
+same outcome as the solution, so the test need not be run. The test may also use shapes, dtypes and
+devices.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-#: describes the difference between the numbers and the expected ones
+#: a function that describes the difference between the numbers and the expected ones
 Differ = Callable[[torch.Tensor, torch.Tensor], str | None]
 
 #: the largest finite number
@@ -37,9 +37,9 @@ class Testimony:
     """A record of what a test does with the numbers of one tensor.
 
     `compared` contains tensors to which the numbers were close enough, with the tolerances; `apart`
-    contains tensors from which they differed. `after` contains a testimony for the results of each
-    function that was applied to the tensor. `is_read` says that the test used the numbers in any
-    other way.
+    contains tensors from which they differed. `after` contains each function that was applied to
+    the tensor, with a testimony for the results. `is_read` means that the test used the numbers in
+    any other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Witness(torch.Tensor):
         return text is not None
 
     def after(self, function: After) -> Witness:
-        """Return a function's result for the numbers, as a witness."""
+        """Return the result of a function of the numbers, as another witness."""
         with torch._C.DisableTorchFunctionSubclass():
             made = Witness.of(function(self.plain()))
         self.testimony.after.append((function, made.testimony))
@@ -128,7 +128,7 @@ def witnesses_in(tree: Any) -> list[Witness]:
 
 
 def with_witnesses(tree: Any, known: dict[int, Witness]) -> Any:
-    """Replace the tensors in a decoded value with witnesses, and add them to `known` in order.
+    """Replace the tensors in a decoded value with witnesses, which are added to `known` in order.
 
     A tensor that occurs in several places remains one object.
     """

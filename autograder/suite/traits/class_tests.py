@@ -1,4 +1,4 @@
-"""Defines the generated tests of classes: layouts, sizes, repeated calls and gradients."""
+"""Defines the generated tests for classes: layouts, sizes, repeated calls and gradients."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from .inputs import (
 )
 from .size_cells import ONE_LARGE, WITH_GRADIENTS, CallSizes
 
-#: the factor by which inputs are larger and weights smaller in one of the calls
+#: in one of the calls, inputs are larger and weights smaller by this factor
 _LARGE = 16
 #: leading dimensions for few samples
 _FEW = (2,)
-#: the number of samples and of tokens if both are equal
+#: the number of samples, and also of tokens, if both should be equal
 _ALIKE = 4
 _MODES = (
     "without dropout a layer gives the same result in train and in eval mode, in every call, "
@@ -92,7 +92,7 @@ _HELD = (
 
 
 def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test the inputs in every layout."""
+    """Test inputs in every memory layout."""
     sizes = traits.usual((2, 3))
     layer = built(expect, traits, sizes)
     alike = traits.usual((_ALIKE,)).but(dict.fromkeys(traits.call_letters(), _ALIKE))
@@ -103,16 +103,16 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test every size of the class and of its calls, once at 1 and once large."""
+    """Test every size in the constructor and in calls, once at 1 and once large."""
     chosen = CallSizes(traits, expect.draw)
     plan = _builds_and_calls(traits, chosen)
-    # build all before the first call: building a layer must not change the others
+    # build all layers before the first call, because building a layer must not change the others
     layers = [built(expect, traits, built_with) for built_with, _ in plan]
     sizes = chosen.middling()
     middle = built(expect, traits, sizes)
     for index, (layer, (_, calls)) in enumerate(zip(layers, plan, strict=True)):
         layer.train(index % 2 == 0)
-        # ordinary numbers for the largest call: an error in one neuron shows only with many tokens
+        # ordinary numbers in the largest call: an error in one neuron shows only with many tokens
         for turn, now in enumerate(sorted(calls, key=_entries, reverse=True)):
             numbers = of_turn(turn * (1 + index % 2))
             layer.same(*arguments(expect, traits, now, layout=numbers), likely=likely)
@@ -127,7 +127,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _check_root(expect: Expect, traits: Traits, root: Root, sizes: Sizes) -> None:
-    """Test a layer whose size under the square root is near its largest value."""
+    """Test a layer in which the size under a square root is near its largest value."""
     make = root.weights(expect.draw, sizes.letters[root.letter])
     declared = replace(traits, weights=lambda draw, name, shape: make(name, shape))
     layer = built(expect, declared, sizes)
@@ -142,21 +142,21 @@ def _check_root(expect: Expect, traits: Traits, root: Root, sizes: Sizes) -> Non
 
 
 def _entries(sizes: Sizes) -> int:
-    """Return the product of a call's sizes, to compare calls of one layer."""
+    """Return the product of a call's sizes, by which a layer's calls can be compared."""
     return math.prod([*sizes.leading, *sizes.letters.values()])
 
 
 def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, list[Sizes]]]:
-    """Return the sizes that layers are built with, each with the sizes of its calls."""
+    """Return the sizes with which layers are built, each with the sizes of its calls."""
     usual, letters, fixed = traits.usual(), traits.call_letters(), traits.built_letters()
     builds = [usual.but(extreme) for extreme in chosen.extremes(fixed)] if fixed else [usual]
     plan = []
     for index, built_with in enumerate(builds):
         calls = chosen.varied(letters, built_with)[index :: len(builds)]
-        # with one token, no head has anything to choose from
+        # with only one token, heads have no choice, so add a call with more
         plan.append((built_with, [*calls, chosen.extreme(built_with, {}, _FEW)]))
-    # plain loops are fast enough for the longest call if all sizes that they run over are 1; other
-    # sizes do not change, because a norm of a single entry does not depend on the entry
+    # plain loops are fast enough for the longest call if all sizes over which they run are 1; other
+    # sizes stay as usual, because a norm over a single entry does not depend on the entry
     small = usual.but({x: 1 for x in fixed if x in traits.looped()})
     longest = chosen.varied(letters, small, ONE_LARGE)[: len(letters) or 1]
     plan += [(sizes, [sizes]) for sizes in chosen.heads_after_blocks(small)]
@@ -165,10 +165,10 @@ def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, li
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     """Test calls in alternating modes, new weights after a call, and a restored layer."""
-    # if nothing else may change from call to call, use leading dimensions, which may change
+    # use leading dimensions if nothing else may change from call to call
     sizes = traits.usual(() if traits.call_letters() else (2, 1))
     layer = built(expect, traits, sizes)
-    # build these layers before the calls that drop nothing: each layer must keep its own rate
+    # build these layers before the calls without dropout, because each layer must keep its own rate
     rates = (RATE, float(expect.draw.uniform(low=_LEAST_RATE, high=_SLIGHT_RATE)))
     dropping = [built(expect, traits, traits.usual(rate=p)) for p in rates if traits.has_rate]
     restored = layer.restored(likely=_RESTORED)
@@ -196,7 +196,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     deep = sizes.but({}, CallSizes(traits, expect.draw).leads.other_five())
     args = arguments(expect, traits.each_way()[0], deep, layout=heads)
     layer.same(*args, likely=_MODES, no_grad=True)
-    # weights may change without a change of mode: `train(...)` must not be needed to notice it
+    # a layer must notice new weights even if `train(...)` is not called
     for way in (COPY, DATA, STATE, REPLACE):
         refill(expect, traits, layer, way)
         likely = _WEIGHTS if way == COPY else _OTHER_WEIGHTS
@@ -204,12 +204,12 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         if way != STATE:  # STATE changes weights in place, as COPY does
             layer.train(way == DATA).same(*first, likely=likely)
     alike = sizes.but(dict.fromkeys(traits.call_letters(), _ALIKE))
-    # a layer may also learn in eval mode, and from data
+    # a layer may also be trained in eval mode, and with inputs that are data
     args = arguments(expect, traits, alike)
     layer.eval().gradients(
         *args, likely=_DATA, options=GradientOptions(frozen=tuple(range(len(args))))
     )
-    # these are the layer's first calls, which must not create a parameter
+    # these are the new layer's first calls, which must not create a parameter
     restored.eval().steps(Step(tuple(first)), likely=_RESTORED)
     restored.train().steps(Step(tuple(first)), likely=_RESTORED)
     restored.gradients(
@@ -232,11 +232,11 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     letters = traits.call_letters()
     extremes = asked.extremes(letters) if letters else [{}]
     given = traits.each_way()[0]
-    for turn, kept in enumerate((-1, *places)):  # all frozen first, as data is in training
+    for turn, kept in enumerate((-1, *places)):  # first, freeze all, as data is in training
         extreme = asked.extreme(
             sizes, extremes[turn % len(extremes)], asked.leads.few(turn), WITH_GRADIENTS
         )
-        # freeze nothing with the first input: with one token, its gradient alone may be zero
+        # instead of all but the first input, freeze none: with one token, its gradient may be zero
         frozen = tuple(place for place in places if place != kept and kept != 0)
         layer.train(turn % 2 == 0)
         args = arguments(expect, given, extreme, torch.float64, of_turn(turn + 1))
@@ -249,7 +249,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
-    """Test gradients with frozen weights, with results as inputs, and with `backward()`."""
+    """Test gradients with frozen weights, with computed inputs, and with `backward()`."""
     sizes = traits.usual((2, 3))
     together = _frozen_together(layer.reference.weights())
     mixed = [together[place] for place in expect.draw.permutation(len(together))]
@@ -268,7 +268,7 @@ def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer)
 
 
 def _frozen_together(names: Iterable[str]) -> list[list[str]]:
-    """Return groups of weights to freeze together: one weight, or all weights in a submodule.
+    """Return groups of weights to freeze together: a single weight, or all weights in a submodule.
 
     Training often freezes a whole submodule, and gradients must still pass through it.
     """
@@ -310,14 +310,14 @@ def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
         args = arguments(expect, given, long, torch.float64, turned)
         layer.train(turn < len(ways) - 1).gradients(*args, likely=likely)
     layer.move(dtype=traits.dtype).train()
-    # without a row of zeros, because float32 rounds its norm
+    # use no row of zeros, because float32 would round its norm
     holed = arguments(expect, traits, sizes, layout=both(with_holes, turned))
     layer.gradients(*holed, likely=likely)
     layer.eval()
     for given in traits.each_way():
         layer.gradients(*arguments(expect, given, many, layout=expanded), likely=likely)
     few = sizes.but({x: min(2, sizes.letters[x]) for x in traits.call_letters()}, (1,))
-    # compare loosely: rounding may decide gradients, for example of a ReLU near 0
+    # compare loosely, because gradients may depend on rounding, for example for a ReLU near 0
     for dtype in (torch.float32, torch.float64):
         layer.move(dtype=dtype).train()
         args = arguments(expect, traits, few, dtype)
@@ -329,7 +329,7 @@ def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _enlarged(item: Input, arg: Any) -> Any:
-    """Make a non-contiguous tensor of zeros and large numbers, which small weights reduce again."""
+    """Make a tensor non-contiguous, with zeros and large numbers, to be used with small weights."""
     return turned(with_zeros(arg) * _LARGE) if isinstance(item, Tensor) else arg
 
 
@@ -341,9 +341,10 @@ LAYER_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {
 }
 
 
-#: a dropout rate at which a call in train mode can't be mistaken for one in eval mode
+#: a dropout rate with which a call in train mode can't be mistaken for one in eval mode
 RATE = 0.5
-#: a range of rates so small that a small call often drops nothing, but enlarges the other entries
+#: a range of dropout rates so small that a small call often drops nothing, but still scales the
+#: entries
 _LEAST_RATE, _SLIGHT_RATE = 0.001, 0.01
 _SLIGHT = (
     "the rate of dropout may be as small as 0.001: every rate above 0 drops some entries in train "
@@ -357,7 +358,7 @@ _TRAIN = (
 
 
 def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer, slight: ExpectLayer) -> None:
-    """Check that two layers, the second with a small rate, drop entries only in train mode.
+    """Check that two layers, the second with a small dropout rate, drop only in train mode.
 
     The first layer is called with several sizes.
     """
@@ -367,7 +368,7 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer, slight: E
     right = _in_eval_mode(layer, first)
     middle = CallSizes(traits, expect.draw).middling()
     long = sizes.but({x: middle.letters[x] for x in traits.call_letters()} | {"B": 1})
-    # the weight of a single token is dropped like any other
+    # the attention weight of a single token is dropped like any other
     for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), negative)):
         args = arguments(expect, traits, now, layout=numbers)
         check_drops(layer, args, _in_eval_mode(layer, args), no_grad=numbers is negative)

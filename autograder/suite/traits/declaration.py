@@ -1,6 +1,6 @@
-"""Defines the declaration with which a hidden suite describes a question for generated tests.
+"""Defines how a hidden suite declares a question's inputs and properties for generated tests.
 
-Classes are built from it, and the arguments of calls are made from it.
+Also builds classes, and makes the arguments of calls, as declared.
 """
 
 from __future__ import annotations
@@ -34,87 +34,87 @@ from .inputs import (
 #: traits with a generated test
 LAYOUT, SIZE, CALLS, GRADIENTS = "any memory layout", "any size", "call after call", "gradients"
 GENERATED = (LAYOUT, SIZE, CALLS, GRADIENTS)
-#: traits that the question's own tests show, because no rule says what is right
+#: traits that the question's own tests must check, because no general rule says what is right
 FLOAT64, ERRORS, CHANCE = "float64", "errors", "chance"
 TRAITS = (*GENERATED, FLOAT64, ERRORS, CHANCE)
-#: the reasons for a question that computes without tensors: `Traits("...", [], without=...)`
+#: the reasons to give for a question that computes without tensors: `Traits("...", [],
+#: without=...)`
 NO_TENSORS: Mapping[str, str] = {
     trait: "it computes without tensors; its own tests check its properties" for trait in TRAITS
 }
 
-#: the size of each letter unless a declaration says otherwise
+#: the usual size of each letter, unless a declaration says otherwise
 _USUAL: Mapping[str, int] = {"B": 2, "H": 3, "T": 5, "S": 7, "d": 4}
 _OTHERS = (6, 9, 8, 10, 11)
 #: letters that count samples and heads
 COUNTS = ("B", "H", "G", "R")
-#: the most heads that questions promise, in groups or alone
+#: the most heads that a question promises, in groups or not
 MOST_HEADS = 16
 #: a tensor has at most this many numbers, unless its longest side alone has more
 _MOST_NUMBERS = 1 << 17
-#: makes a layer's weight from its name and shape
+#: a function that makes a layer's weight, given its name and shape
 Weights = Callable[[Draw, str, tuple[int, ...]], torch.Tensor]
 
 
 def moderate(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """Draw normal weights, smaller in large layers, so that numbers do not grow at each step."""
+    """Draw normal weights, which are smaller in large layers, so that numbers do not grow."""
     return draw.normal(*shape, scale=min(0.5, 1.2 / max(shape) ** 0.5))
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Arguments that the general rules do not produce, and the likely cause of a failure."""
+    """Arguments that the general rules do not produce, with the likely cause of a failure."""
 
     arguments: Callable[[Draw], Sequence[Any]]
     likely: str
 
 
 class Root(Protocol):
-    """A size whose square root is a divisor, with inputs that show a wrong divisor.
+    """A size whose square root is a divisor, with inputs for which a wrong divisor shows.
 
     The inputs are used in one call, with the size near its largest value.
     """
 
     @property
     def letter(self) -> str:
-        """The letter of the size."""
+        """The size's letter."""
 
     @property
     def largest(self) -> int:
-        """The largest value of the size."""
+        """The size's largest value."""
 
     @property
     def likely(self) -> str:
         """The likely cause if an answer is wrong with these numbers."""
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
-        """Return arguments for a function with the same shapes as those that were `made`."""
+        """Return arguments for a function, with the same shapes as in `made`."""
 
     def weights(self, draw: Draw, size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
-        """Return a function that draws a layer's weight from its name and shape."""
+        """Return a function that draws a layer's weight, given its name and shape."""
 
     def tokens(self, draw: Draw, *shape: int) -> torch.Tensor:
-        """Draw an argument for a layer whose weights `weights` draws."""
+        """Draw an argument for a layer with weights from `weights`."""
 
 
 @dataclass(frozen=True)
 class Traits:
-    """The declaration of a function or, with `build`, of a class, and its properties.
+    """The declaration of a function or, with `build`, of a class.
 
     `inputs` contains the arguments of a call (for a class, of `forward`), and `build` contains the
-    arguments that build the class. A letter in a shape is a size; `sizes`, `smallest` and `largest`
-    give its usual, least and largest value if they differ from the defaults, and a letter in
-    `fixed` never changes. Values are compared after applying the function `after`, in `dtype`
-    unless a test uses a different one; `weights` draws the weights of a layer. `factors` multiply
-    the numbers in the tensor arguments, in their order, in one call: some become large, and results
-    stay moderate. `loops` counts the steps of the plainest right answer, in letters
+    constructor's arguments. A letter in a shape is a size; `sizes`, `smallest` and `largest` give
+    its usual, least and largest value if they differ from the defaults, and a letter in `fixed`
+    never changes. Values are compared after applying the function `after`, in `dtype` unless a test
+    uses a different one; `weights` draws a layer's weights. In one call, the numbers in the tensor
+    arguments are multiplied by `factors`, in order, so that some become large but results stay
+    moderate. `loops` is the number of steps in the plainest right answer, as a formula of letters
     (`T*S*d+T*S*d_v`), and limits the sizes of calls so that this answer finishes in time. The
     default is the product of all letters in a call and the heads, with `T` twice if a call has no
     `S`, because every token may attend to every other one. With `judged`, only gradients with
-    respect to the arguments at these positions are compared; the `case` of a function is also
-    called with gradients. `likely` replaces the likely cause in the message when a trait fails.
-    `root` is the size whose square root is a divisor, with inputs that show a wrong divisor. `own`
-    maps each trait that one of the suite's own tests shows to the name of this test; `without` says
-    why a trait has no test.
+    respect to the arguments at these positions are compared; `case` contains additional arguments
+    for a function's gradients. `likely` contains the likely cause to show if the test for a trait
+    fails. `root` is the size whose square root is a divisor. `own` maps each trait that one of the
+    suite's own tests checks to this test's name; `without` says why a trait has no test.
     """
 
     question: str
@@ -155,7 +155,7 @@ class Traits:
         return [trait for trait in GENERATED if trait not in (*self.own, *self.without)]
 
     def usual(self, leading: tuple[int, ...] = (), rate: float = 0.0) -> Sizes:
-        """Return the sizes of an ordinary call: all different, none of them 1."""
+        """Return the sizes for an ordinary call, which are all different, and none of them 1."""
         letters = dict.fromkeys(x for i in (*(self.build or ()), *self.inputs) for x in i.letters)
         known = {x: self.sizes.get(x, _USUAL.get(x, 0)) for x in letters}
         others = iter([size for size in _OTHERS if size not in known.values()])
@@ -163,19 +163,19 @@ class Traits:
         return Sizes({**self.sizes, **known}, leading, rate)
 
     def alone(self) -> Sizes:
-        """Return sizes for one sample, head or group, and a dropout rate that drops everything.
+        """Return sizes with one sample, head and group, and a dropout rate that drops everything.
 
-        If all arguments are numbers, there is also only one token.
+        If no argument is a tensor, there is also only one token.
         """
         single = COUNTS if any(isinstance(i, Tensor) for i in self.inputs) else (*COUNTS, "T")
         counts = {x: 1 for x in self.call_letters() if x in single}
         return self.usual(rate=1.0).but(counts, (1,) if self.has_leading else ())
 
     def exchanged(self) -> list[Sizes]:
-        """Return sizes in which the last letter's size is exchanged with that of another letter.
+        """Return sizes in which the last letter and one other letter have exchanged their sizes.
 
-        The product of the two sizes stays the same: an answer may wrongly keep a table for each
-        number of columns, and this number is such a product.
+        The product of the two sizes stays the same, because an answer may wrongly look up a table
+        by such a product, as the number of columns.
         """
         usual = self.usual()
         *others, last = self.call_letters() or [""]
@@ -190,10 +190,10 @@ class Traits:
         )
 
     def with_exact_root(self, sizes: Sizes) -> Sizes:
-        """Round the size under the root down to a power of four, which has an exact root.
+        """Round the size under the root down to a power of four, whose root is exact.
 
-        A right answer may keep the scale in float32, and large terms that cancel would show its
-        rounding.
+        A right answer may keep the scale in float32, and its rounding would show in large terms
+        that cancel.
         """
         if self.root is None:
             return sizes
@@ -201,7 +201,7 @@ class Traits:
         return sizes.but({self.root.letter: 4 ** ((size.bit_length() - 1) // 2)})
 
     def each_way(self) -> list[Traits]:
-        """Return the declaration with all arguments and, if one is optional, also without it."""
+        """Return the declaration with all arguments, and without the optional one, if any."""
         return [replace(self, inputs=inputs) for inputs in with_and_without(self.inputs)]
 
     def call_letters(self) -> list[str]:
@@ -211,17 +211,17 @@ class Traits:
         return [x for x in letters if x not in built and x not in self.fixed]
 
     def built_letters(self) -> list[str]:
-        """Return the letters that a class is built with."""
+        """Return the letters in the constructor's arguments that may change."""
         letters = dict.fromkeys(x for i in self.build or () for x in i.letters)
         return [x for x in letters if x not in self.fixed]
 
     def steps(self, sizes: Sizes) -> int:
-        """Return how many steps a call takes in an answer that loops over every number."""
+        """Return how many steps an answer that loops over every number takes for a call."""
         samples = math.prod(sizes.leading) if self.has_leading else 1
         return samples * sizes.of(self._steps)
 
     def looped(self) -> list[str]:
-        """Return the letters of the sizes that an answer written with loops iterates over."""
+        """Return the letters of the sizes over which an answer written with loops iterates."""
         return list(dict.fromkeys(letters_of(self._steps)))
 
     @cached_property
@@ -232,7 +232,7 @@ class Traits:
 
 
 def built(expect: Expect, traits: Traits, sizes: Sizes) -> ExpectLayer:
-    """Build the class with these sizes and with weights drawn as the declaration says."""
+    """Build the class with these sizes, and with weights drawn as declared."""
     assert traits.build is not None
     made = arguments_of(traits.build, expect.draw, sizes, traits.dtype)
     layer = expect.layer(traits.question, *made, weights=_weights_of(expect, traits))
@@ -257,16 +257,16 @@ def arguments(
     dtype: torch.dtype | None = None,
     layout: Layout = as_drawn,
 ) -> list[Any]:
-    """Make the arguments of a call, all in one layout."""
+    """Make the arguments of a call, all in the same layout."""
     return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype, [layout])
 
 
 def shorter(
     sizes: Sizes, least: Mapping[str, int], steps: Callable[[Sizes], int], most: int
 ) -> Sizes:
-    """Reduce the longest of some letters until a call has at most `most` steps.
+    """Reduce the largest sizes among the letters in `least` until a call has at most `most` steps.
 
-    No letter is reduced below its `least`.
+    No size is reduced below its value in `least`.
     """
     while steps(sizes) > most:
         longest = max((sizes.letters[x] for x in least), default=0)
@@ -280,7 +280,7 @@ def shorter(
 
 
 def thin(sizes: Sizes, inputs: Sequence[Input], smallest: Mapping[str, int]) -> Sizes:
-    """Reduce all sizes except the longest in a tensor that would be very large."""
+    """Reduce all sizes except the largest one in a tensor that would be very large."""
     for item in inputs:
         if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
             longest = max(item.letters, key=sizes.letters.__getitem__)

@@ -1,4 +1,4 @@
-"""Defines the generated tests of functions: layouts, sizes, repeated calls and gradients."""
+"""Defines the generated tests for functions: layouts, sizes, repeated calls and gradients."""
 
 from __future__ import annotations
 
@@ -71,25 +71,27 @@ _FROZEN = (
     "each argument may be the only one that requires a gradient, as weights do and data does "
     "not: its gradient does not depend on `requires_grad` of the others"
 )
-#: the common size if all sizes are equal: without gradients, and with gradients, which take longer
+#: the size to use if all sizes are equal, without gradients and with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
-#: the number of arguments above which several of them need no gradient in one call
+#: with more arguments than this, several of them need no gradient in one call
 _MANY = 3
-#: a number added to one slice and subtracted from another; next to it, float32 keeps two digits
+#: a number that is added to one slice and subtracted from another; beside it, float32 keeps only
+#: two digits of the others
 _LARGE = 1e5
-#: fewer keys than queries, in one call with gradients; a single key's weight has no gradient
+#: the number of keys in a call with gradients and fewer keys than queries; a single key's weight
+#: would have no gradient
 _FEWER_KEYS = 2
 _SINGLE = "gradients also flow in float32 and for large sizes: that is how models are trained"
 
 
 def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test every argument in every layout once."""
+    """Test every argument in every memory layout."""
     sizes = traits.usual((2, 3))
     for turn, numbers in enumerate((*map(of_turn, range(3)), level, small)):
         layouts = [both(numbers, layout) for layout in LAYOUTS[turn:] + LAYOUTS[:turn]]
         arguments = arguments_of(traits.inputs, expect.draw, sizes, traits.dtype, layouts)
         _same(expect, traits, arguments, likely)
-    batch = traits.usual((2,))  # a program may treat three dimensions differently from others
+    batch = traits.usual((2,))  # code may treat three dimensions differently
     begun = arguments_of(traits.inputs, expect.draw, batch, traits.dtype, [inside])
     _same(expect, traits, begun, likely)
     _same(expect, traits, _all_alike(expect, traits, traits.dtype, whole), _TWICE)
@@ -103,7 +105,7 @@ def _all_alike(
     size: int = _ALIKE,
     samples: tuple[int, ...] = (),
 ) -> list[Any]:
-    """Make arguments of equal sizes, with one tensor for all arguments of the same shape."""
+    """Make arguments in which all sizes are equal, with one tensor for all of the same shape."""
     sizes = traits.usual((*samples, size)).but(dict.fromkeys(traits.call_letters(), size))
     return shared(arguments(expect, traits, sizes, dtype, numbers))
 
@@ -120,13 +122,13 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     for turn, sizes in enumerate(in_turn):
         dtype = (traits.dtype, torch.float64)[turn % 2]
         args = _made(expect, traits, sizes, dtype, of_turn(turn))
-        # an answer may compute differently if no gradients are needed, for any size
+        # for any size, an answer may compute differently if no gradients are needed
         _same(expect, traits, args, likely, no_grad=turn % 3 == 1)
     for given in traits.each_way():
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
         _same(expect, traits, _last_turned(expect, given, asked.many(), torch.float64), likely)
-    # repeat large shapes, because an answer may keep results only for large shapes
+    # repeat large shapes, because an answer may wrongly keep results only for these
     for turn, sizes in enumerate((asked.wide(), asked.many(), *asked.samples())):
         args = _last_turned(expect, traits, sizes, torch.float64)
         _same(expect, traits, args, likely, no_grad=turn % 2 == 1)
@@ -144,10 +146,10 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
-    """Check that no call breaks a rule, for long inputs, many dimensions, or many samples.
+    """Check that no call with long inputs, many dimensions or many samples breaks a rule.
 
-    An optional argument is left out of some of the calls. If gradients are tested at such sizes,
-    the call is watched together with its backward pass.
+    An optional argument is left out in some of the calls. Except with long inputs, the call is
+    watched together with its backward pass.
     """
     asked, ways = CallSizes(traits, expect.draw), traits.each_way()
     deep = asked.with_gradients(traits.usual(asked.leads.five()))
@@ -161,7 +163,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
 def _any_numbers(
     expect: Expect, traits: Traits, sizes: Sizes, layout: Layout = turned
 ) -> list[Any]:
-    """Make large, small and zero numbers, in float64, so that none of them is lost in a sum."""
+    """Make large, small and zero numbers in float64, in which no sum loses any of them."""
     made = arguments(expect, traits, traits.with_exact_root(sizes), torch.float64)
     factors = iter(traits.factors)
     return [
@@ -172,13 +174,13 @@ def _any_numbers(
     ]
 
 
-#: sets some numbers to zero, depending on the kind of numbers; each row of weights keeps its first
-#: number
+#: functions that set some numbers to zero, by the kind of numbers; each row of weights keeps its
+#: first number
 _ZEROS: Mapping[Values, Layout] = {normal: with_zeros, positive: with_zeros, rows: with_unused}
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
-    """Repeat shapes with new numbers in one argument after another; then change the shapes."""
+    """Repeat calls with new numbers in one argument after another, then with other shapes."""
     usual = traits.usual()
     other = CallSizes(traits, expect.draw).other(usual)
     first = arguments(expect, traits, usual)
@@ -195,9 +197,11 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
             Step(tuple(arguments(expect, given, sizes, torch.float64, numbers)))
             for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
         ]
-        # an answer may wrongly keep a result, an argument or its numbers from the last call
+        # an answer may wrongly keep a result, an argument or an argument's numbers from the last
+        # call
         steps = (made[1], made[0], made[0], made[2], made[0])
-        # or a result that it keeps for a single sample only, or finds by a product of sizes
+        # or it may keep a result only for a single sample, or look up a result by a product of
+        # sizes
         alone, *exchanged = [
             Step(tuple(arguments(expect, given, sizes, torch.float64)))
             for sizes in (given.alone(), *given.exchanged())
@@ -217,12 +221,12 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
-    """Return each row in a different order after its first number, so that sums do not change."""
+    """Return each row with all but its first number reversed, so that sums stay the same."""
     return torch.cat([tensor[..., :1], tensor[..., 1:].flip(-1)], dim=-1)
 
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
-    """Make arguments like `_made`, but with a last tensor that is not contiguous."""
+    """Make arguments as `_made` does, but with a last tensor that is not contiguous."""
     made = _made(expect, traits, sizes, dtype)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
     for place in places[-1:]:
@@ -237,7 +241,7 @@ def _made(
     dtype: torch.dtype,
     numbers: Layout = as_drawn,
 ) -> list[Any]:
-    """Make arguments; in float64, their sums nearly cancel, so that float32 would lose digits."""
+    """Make arguments. In float64, their sums nearly cancel, so that float32 would lose digits."""
     tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
     cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
     if not cancels:
@@ -249,8 +253,8 @@ def _made(
 def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:
     """Make the last tensor large, with two slices that nearly cancel, if its factor is above 1.
 
-    The other arguments weight both slices alike, so float32 loses digits of each sum, regardless of
-    what is drawn and of the order in which a processor adds.
+    The other arguments give both slices the same weight. In float32, each sum therefore loses
+    digits, whatever is drawn, and in whatever order a processor adds.
     """
     tensors = [(n, item) for n, item in enumerate(traits.inputs) if isinstance(item, Tensor)]
     place, last = tensors.pop()
@@ -275,7 +279,7 @@ def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:
 
 
 def _own_dimensions(item: Tensor) -> list[str]:
-    """Return an argument's dimensions that are not leading ones, if there are at least two."""
+    """Return the dimensions of an argument after the leading ones, if there are at least two."""
     parts = [part for part in item.shape.split() if part != LEADING]
     return parts if len(parts) > 1 else []
 
@@ -287,7 +291,7 @@ def _dimension(item: Tensor, part: str) -> int:
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test gradients with respect to all differentiable arguments, and to each one alone."""
+    """Test gradients with respect to all differentiable arguments, and while some are frozen."""
 
     def check(arguments: Sequence[Any], cause: str = likely, way: GradientOptions = PLAIN) -> None:
         expect.gradients(
@@ -303,7 +307,8 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     usual = asked.with_gradients(traits.usual())
     check(arguments(expect, traits, usual, torch.float64))
     five = traits.usual(asked.leads.other_five())
-    # choose d so that sqrt(d) is exact in float32; otherwise a root in float32 would fail the test
+    # keep a `d` whose root is exact, because otherwise a right answer that takes the root in
+    # float32 would fail
     kept = {x: n for x, n in five.letters.items() if x == "d"}
     if {"T", "S"} <= set(traits.call_letters()):
         kept["S"] = _FEWER_KEYS
@@ -325,7 +330,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         for sizes in many:
             check(arguments(expect, given, sizes, torch.float64, both(rising, expanded)))
         check(arguments(expect, given, long, torch.float64, both(falling, sliced)))
-    # one argument is frozen in the calls above with a size of 1; compare all gradients here
+    # in the calls above with a size of 1, an argument is frozen, so compare all gradients here
     ones = asked.least_unseen((usual, middle, *many, long))
     if ones is not None:
         check(arguments(expect, traits, ones, torch.float64))
@@ -348,13 +353,14 @@ def _frozen_in_turn(
 ) -> Iterator[tuple[list[Any], list[int]]]:
     """Yield arguments, and the positions of those that need no gradient.
 
-    In each turn, the next size has its smallest value (usually 1). One argument at a time needs no
-    gradient; if there are many arguments, the last turn does this for the first half of them. A
-    single argument always needs a gradient.
+    In each turn, another size has its smallest value (usually 1), and another argument needs no
+    gradient. If there are many arguments, there is one more turn, in which the first half of them
+    need no gradient. A single argument always needs one.
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
-    # with one token, the gradient with respect to the queries is zero: leave the lengths alone
+    # leave the lengths alone, because with one token, the gradient with respect to the queries is
+    # zero
     letters = [x for x in traits.call_letters() if x not in LENGTHS]
     for turn, place in enumerate(places):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)

@@ -1,4 +1,4 @@
-"""Defines the arguments in a declaration: shapes, sizes, rates, layouts, and special numbers."""
+"""Defines the arguments in a declaration: shapes, sizes, rates, layouts and special numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_map_only
 
 from ..arguments import Draw
 
-#: returns a tensor with a different memory layout, or with different numbers
+#: a function that returns a tensor with a different memory layout, or with different numbers
 Layout = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -29,7 +29,7 @@ def turned(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def heads(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the tensor in the layout of `(B, T, H, d)` with the heads moved to `(B, H, T, d)`."""
+    """Return the tensor in the layout of a `(B, T, H, d)` tensor transposed to `(B, H, T, d)`."""
     if tensor.dim() < 3:
         return turned(tensor)
     return tensor.transpose(-3, -2).contiguous().transpose(-3, -2)
@@ -48,7 +48,7 @@ def expanded(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def inside(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a contiguous tensor that begins inside its memory, like `x[1:]`."""
+    """Return a contiguous tensor that does not begin at the start of its memory, like `x[1:]`."""
     row = tensor.reshape(-1)
     return torch.cat([row[:1], row])[1:].view(tensor.shape)
 
@@ -69,7 +69,7 @@ def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def with_unused(tensor: torch.Tensor) -> torch.Tensor:
-    """Set the second column, if there is one, to zero: a key to which no query attends."""
+    """Set the second column, if there is one, to zero, like a key to which no query attends."""
     return torch.cat([tensor[..., :1], 0 * tensor[..., 1:2], tensor[..., 2:]], dim=-1)
 
 
@@ -90,7 +90,7 @@ LAYOUTS: tuple[Layout, ...] = (turned, heads, sliced, expanded, inside)
 
 #: the leading dimensions of a shape: `(..., T, d)`
 LEADING = "..."
-#: makes the entries of an argument from a draw, a shape and a dtype
+#: a function that makes an argument, given a draw, a shape and a dtype
 Values = Callable[[Draw, tuple[int, ...], torch.dtype], torch.Tensor]
 
 
@@ -103,7 +103,7 @@ class Sizes:
     rate: float = 0.0
 
     def of(self, text: str) -> int:
-        """Return the value of an expression in letters: `T`, `H*d`, `T+2`."""
+        """Return the value of an expression of letters, such as `T`, `H*d` or `T+2`."""
         return sum(math.prod(map(self._factor, part.split("*"))) for part in text.split("+"))
 
     def shape(self, text: str) -> tuple[int, ...]:
@@ -140,7 +140,7 @@ class Input(Protocol):
 
 
 def normal(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Draw normal values, smaller for long vectors, so that dot products stay moderate."""
+    """Draw normal values, which are smaller in long vectors, so that dot products stay moderate."""
     return draw.normal(*shape, scale=min(1.0, (6 / shape[-1]) ** 0.5), dtype=dtype)
 
 
@@ -150,13 +150,13 @@ def positive(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Te
 
 
 def rows(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Draw attention weights: positive, with rows that sum to one."""
+    """Draw attention weights, which are positive and sum to one in each row."""
     return (values := positive(draw, shape, dtype)) / values.sum(-1, keepdim=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a shape such as `... T d` or `B T H*d`."""
+    """A tensor with a shape such as `... T d` or `B T H*d`."""
 
     shape: str
     values: Values = normal
@@ -213,7 +213,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The dropout rate: 0 if train mode should compute the same as eval mode."""
+    """The dropout rate, which is 0 if train mode should compute the same as eval mode."""
 
     letters: list[str] = field(default_factory=list)
 
@@ -226,9 +226,9 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class CustomInput:
-    """Any other argument, made by a function from a draw and the sizes.
+    """Any other argument, made by a function of a draw and the sizes.
 
-    `rate` says whether the argument contains the dropout rate in the sizes.
+    `rate` says whether the argument contains the dropout rate.
     """
 
     function: Callable[[Draw, Sizes], Any]
@@ -244,7 +244,7 @@ class CustomInput:
 
 @dataclass(frozen=True, slots=True)
 class InputPair:
-    """A tuple of two arguments, such as the keys and values of a past."""
+    """A pair of arguments in one tuple, such as the keys and values of a past."""
 
     first: Input
     second: Input
@@ -264,7 +264,7 @@ class InputPair:
 
 @dataclass(frozen=True, slots=True)
 class NoArgument:
-    """None instead of an argument."""
+    """None instead of an optional argument."""
 
     letters: list[str] = field(default_factory=list)
 
@@ -275,9 +275,9 @@ class NoArgument:
 
 @dataclass(frozen=True, slots=True)
 class OptionalInput:
-    """The last argument of a call if it is optional: None in every third call.
+    """An optional last argument, which is None in every third call.
 
-    Each generated test therefore reaches both code that runs only with it and code that runs only
+    Each generated test therefore reaches code that runs only with it, and code that runs only
     without it.
     """
 
@@ -295,7 +295,7 @@ class OptionalInput:
 
 
 def with_and_without(inputs: Sequence[Input]) -> list[list[Input]]:
-    """Return the arguments of a call with the optional one, and those without it.
+    """Return the arguments of a call, once with the optional one and once without it.
 
     If no argument is optional, there is only one list.
     """
@@ -319,7 +319,8 @@ def arguments_of(
 
 
 _SMALL = 1 / 64
-#: sums of products of one sign grow with their length: this factor keeps scores moderate
+#: if all numbers have the same sign, sums of products grow with their length; this factor keeps
+#: scores moderate
 _ONE_SIGN = 1 / 2
 
 
@@ -327,7 +328,7 @@ def rising(tensor: torch.Tensor) -> torch.Tensor:
     """Make numbers positive and sort each row; make the second row equal to the first.
 
     Rows without negative numbers keep their order, because a right answer may subtract numbers from
-    their sum, and rounding would lose small ones.
+    a row's sum, and rounding would lose small ones.
     """
     if tensor.dtype == torch.int64:
         return tensor.sort(dim=-1).values
@@ -349,15 +350,15 @@ def falling(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def negative(tensor: torch.Tensor) -> torch.Tensor:
-    """Make all numbers negative, even the few of a single token."""
+    """Make all numbers negative, which `falling` does only if one already is."""
     return -tensor.abs() if _is_free(tensor) else tensor
 
 
 def level(tensor: torch.Tensor) -> torch.Tensor:
-    """Fill each row with one number, a multiple of 1/8 other than 0.
+    """Fill each row with a single number, which is a multiple of 1/8 other than 0.
 
     Sums, means and squares of such rows are exact in any order of computation. With other numbers,
-    a norm would divide the rounding error by the root of its eps.
+    a norm would divide a rounding error by the root of its eps.
     """
     if not _is_free(tensor):
         return tensor
@@ -376,7 +377,7 @@ def small(tensor: torch.Tensor) -> torch.Tensor:
     return tensor * _SMALL if _is_free(tensor) and _has_negative(tensor) else tensor
 
 
-#: the kinds of numbers for calls, in turn
+#: the kinds of numbers that calls use in turn
 NUMBERS: Sequence[Layout] = (as_drawn, rising, falling)
 
 

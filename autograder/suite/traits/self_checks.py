@@ -1,8 +1,8 @@
-"""Checks that an answer agrees with itself, for public checks, which have no solution.
+"""Checks that an answer is consistent with itself, for public checks, which have no solution.
 
 A batch must give the same results as its samples one by one, the layout in memory must not matter,
-and a gradient must agree with small steps in the inputs and in a layer's weights. A layer must
-compute the same as a new one with its weights, in both modes, and must work on a different device.
+and gradients must agree with small steps in the inputs and in a layer's weights. In both modes, a
+layer must compute the same as a new one with its weights, and it must work on a different device.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _DEVICE = (
     "`module.to(device)` moves parameters and registered buffers, but no plain tensor attribute; "
     "a tensor made in forward needs the device of the input"
 )
-#: calls the answer with these arguments
+#: a function that calls the answer with these arguments
 _Ask = Callable[[Sequence[Any]], Any]
 
 
 def check_by_itself(expect: Expect, traits: Traits, *, moves: bool = True) -> None:
-    """Run all checks for a question that need no solution.
+    """Run all checks that a question allows without a solution.
 
     With `moves`, a class is also moved to a different device; some questions do not promise this.
     """
@@ -90,7 +90,7 @@ def _check_function(expect: Expect, traits: Traits) -> None:
 
 
 def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]]:
-    """Check a class, except on a different device; return the layer and a call's arguments."""
+    """Check a class on the usual device; return the layer and a call's arguments."""
     assert traits.build is not None
     arguments = arguments_of(traits.build, expect.draw, traits.usual(), traits.dtype)
     layer = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)
@@ -123,7 +123,10 @@ def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]
 def _check_lengths(
     expect: Expect, traits: Traits, arguments: Sequence[Any], layer: ExpectLayer
 ) -> None:
-    """Check shorter and longer inputs, in both modes, against a new layer with the same weights."""
+    """Compare with a new layer with the same weights, for longer and shorter inputs.
+
+    Longer inputs are compared in train mode, and shorter ones in eval mode.
+    """
     fresh = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)
     fresh.load(layer.answer.weights())
     usual = traits.usual((2,))
@@ -146,7 +149,7 @@ def _check_layout(ask: _Ask, args: Sequence[Any], value: Any, that: Callable[...
 
 
 def _through(traits: Traits, value: Any, seeds: Any) -> Any:
-    """Turn a cotangent for the result of `after` into one for the value itself."""
+    """Convert a cotangent for the result of `after` into one for the value itself."""
     if traits.after is None:
         return seeds
     value = value.detach().requires_grad_()
@@ -216,7 +219,7 @@ class EqualResults:
     def check(self, one: Any, other: Any, that: Callable[..., None]) -> None:
         """Compare both results within the default tolerance; `that` fails if they differ.
 
-        A nan in both counts as equal: another test reports it.
+        A nan in both counts as equal, because another test reports it.
         """
         text = difference(*_without_nan(one, other))
         that(

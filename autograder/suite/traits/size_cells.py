@@ -1,9 +1,9 @@
 """Chooses the sizes that generated tests use.
 
-A right answer may loop over every number, and must still finish in time: the loops of one question
-can take longer than all other work for a class. Therefore each size is at its largest in one call,
-with all other sizes as small as possible. Sizes in between are drawn from the class secret, so that
-no list of sizes can be learned, and each size is tested sooner or later.
+A right answer may loop over every number, and must still finish in time: the loops for one question
+can take longer than all other work for a class. Therefore, each size is at its largest in only one
+call, in which all other sizes are as small as possible. Sizes in between are drawn from the class
+secret, so that no list of sizes can be learned, and each size is tested sooner or later.
 
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
   and the rest have their usual sizes;
@@ -27,42 +27,42 @@ from ..arguments import Draw
 from .declaration import COUNTS, MOST_HEADS, Root, Traits, shorter, thin
 from .inputs import LEADING, Sizes, Tensor
 
-#: the largest value of a letter unless a declaration says otherwise: every question promises this.
-#: The other letters are lengths of vectors, see `_VECTORS`
+#: the largest value of a letter that every question promises, unless a declaration says otherwise.
+#: The other letters are lengths of vectors: see `_VECTORS`
 _LARGEST: Mapping[str, int] = {
     **{"B": 64, "H": MOST_HEADS, "G": MOST_HEADS, "R": MOST_HEADS},
     **{"T": 128, "S": 128, "P": 120, "w": 130, "n": 130},
 }
-#: the lengths of long vectors, drawn from a range because no length is promised; and the length
-#: with which the vectors of a past of 120 tokens have more than 1,000 numbers
+#: the lengths of long vectors, drawn from a range because no length is promised; and the length of
+#: vectors with which a past of 120 tokens has more than 1,000 numbers
 _VECTORS, _SHORT_VECTORS = range(67, 91), 10
 #: letters that count tokens
 LENGTHS = ("T", "S", "P")
-#: the most steps of a call in loops over every number: each takes 10 us, or 100 us with gradients.
-#: A right answer with loops may be slow in every call of a question, so only a few calls may be
-#: long. In order: an ordinary call, one with gradients, one with gradients of a function (which has
-#: more of them), and calls in which all lengths, or all sizes, are large
+#: the most steps that loops over every number may take in a call: a step takes 10 us, or 100 us
+#: with gradients. A right answer with loops may be slow in every call, so only a few calls may be
+#: long. In order: an ordinary call, one with gradients, one with gradients of a function (for which
+#: there are more such calls), and calls in which all lengths, or all sizes, are large
 USUAL, WITH_GRADIENTS, FEW, LONG, _ALL_LARGE = 3_000, 1_500, 400, 1_500, 5_000
-#: the most steps of a call in which one letter is at its largest: 128 tokens that all attend to
-#: each other, and are projected one by one
+#: the most steps in a call in which one letter is at its largest: 128 tokens attend to each other,
+#: and are projected one by one
 ONE_LARGE = 128 * 128 + 8 * 128
-#: the least size that counts as large, a middle size, and the least number of tokens that attend to
-#: each other
+#: the smallest size that counts as large, a medium size, and the least number of tokens that can
+#: attend to each other
 _LARGE, _MIDDLE, _SEEN = 17, 24, 2
-#: numbers of samples: few, many, and many if tokens attend to each other
+#: numbers of samples: a few, many, and many if tokens attend to each other
 _SAMPLES, _MANY, _PAIRS = 5, 17, 8
-#: the most groups in a call of medium sizes; with several heads in each, there are up to 16 heads
+#: the most groups in a call with medium sizes; each group has several heads, so there are up to 16
 _FEW_GROUPS = 5
-#: sizes one above multiples of 64, of 24, 32 and 48, and of 20, 25 and 50; also for samples and
-#: heads
+#: lengths one above multiples of 64, of 24, 32 and 48, and of 20, 25 and 50; and such numbers of
+#: samples and heads
 _AFTER_BLOCKS, _SAMPLES_AFTER, _HEADS_AFTER = (65, 97, 101), (33, 61), (9, 13)
-#: the most words in a vocabulary, without a limit and in these calls: with more words, a number for
-#: each word and token would exceed the size limit of a reply
+#: the most words in a vocabulary: without a limit, and in calls after blocks, in which a number for
+#: each word and token would otherwise exceed the size limit for a reply
 _ANY, _FEW_WORDS = 1 << 30, 1000
 #: the number of tokens if there are many samples
 _FEW_TOKENS = 4
 _ONES = (1, 1)
-#: leading dimensions that are tried in turn, with a 1 in every place; and those for five dimensions
+#: leading dimensions to try in turn, with a 1 at each position; and those for five dimensions
 _TRIED: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
 _FIVE = (2, 1, 3, 2)
 
@@ -77,20 +77,20 @@ class CallSizes:
         self._long = draw.integer(_VECTORS.start, _VECTORS.stop - 1)
         self._letters, self._built = traits.call_letters(), traits.built_letters()
         self._lengths = [x for x in self._letters if x in LENGTHS]
-        #: if there are two lengths, the largest value of one of them is smaller by one, so that
-        #: a call with both at their largest shows whether an answer swaps them
+        #: if there are two lengths, the largest value of this one is reduced by one, so that a call
+        #: with both at their largest shows whether an answer swaps them
         self._shorter = ("T", "S")[draw.integer(0, 1)] if {"T", "S"} <= {*self._letters} else ""
         self._is_batched = traits.has_leading
         self.leads = LeadingDimensions(traits)
-        #: how many times each count was drawn: first above the middle, then below it
+        #: how many times each count was drawn: above the middle if this is odd, otherwise below it
         self._drawn_counts: dict[str, int] = {}
 
     def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
         """Return sizes in which every letter is 1 once and at its largest once.
 
-        One letter is small while the next is large, so that a few calls show both and none of them
-        is slow. Counts that are neither 1 nor at their largest are drawn. Each letter is large in
-        one of the first `len(letters)` calls.
+        While one letter is 1, the next is large, so that a few calls are enough and none of them is
+        slow. One count that is neither 1 nor at its largest is drawn. Each letter is large in one
+        of the first `len(letters)` calls.
         """
         if len(letters) == 1:
             (only,) = letters
@@ -124,10 +124,10 @@ class CallSizes:
         return {letter: self._draw.integer(low, max(low, high))}
 
     def between(self, base: Sizes) -> list[Sizes]:
-        """Return calls in which one length after another is between a middle size and its largest.
+        """Return calls in which one length after another is between a medium size and its largest.
 
-        In further calls, the length differs from its largest by one. One of these two is even and
-        the other odd, so an answer that is wrong for even or odd lengths fails with every secret.
+        In further calls, the length differs from its largest by one, so that an answer that is
+        wrong for even or for odd lengths fails with every secret.
         """
         lengths = [x for x in self._lengths if self._largest(x) > _MIDDLE + 1]
         drawn = [self._draw.integer(_MIDDLE + 1, self._largest(x) - 1) for x in lengths]
@@ -159,7 +159,7 @@ class CallSizes:
         return [self._bounded(sizes, self._letters, ONE_LARGE) for sizes in calls]
 
     def heads_after_blocks(self, base: Sizes) -> list[Sizes]:
-        """Return calls in which a class has one head or group too many to fill whole blocks."""
+        """Return calls of a class with one head or group more than a whole number of blocks."""
         few = base.but(dict.fromkeys(self._lengths, _SEEN))
         counts = [x for x in self._built if x in COUNTS]
         return [few.but({x: n}) for x in counts for n in _HEADS_AFTER]
@@ -172,7 +172,7 @@ class CallSizes:
         return self._traits.usual(leading).but({**others, root.letter: drawn})
 
     def varied(self, letters: Sequence[str], base: Sizes, largest: int = USUAL) -> list[Sizes]:
-        """Return the calls that test sizes: `extremes`, with all leading dimensions.
+        """Return the calls that test sizes: `extremes`, with various leading dimensions.
 
         One more call has five dimensions, and in the last call everything is 1.
         """
@@ -196,23 +196,23 @@ class CallSizes:
     ) -> Sizes:
         """Return sizes with the values in `letters`; others are reduced until `most` steps suffice.
 
-        The letters themselves are reduced only if the call still takes more than `largest` steps.
+        `letters` are reduced only if the call would still take more than `largest` steps.
         """
         sizes = base.but(letters, leading if self._is_batched else ())
         if self._traits.steps(sizes) > most:
             sizes = sizes.but({}, (1,) * len(sizes.leading))
         others = [x for x in self._letters if x not in letters]
         ends = [x for x, n in letters.items() if n in (1, self._largest(x))]
-        # a single key shows nothing about scores, so reduce drawn counts before lengths
+        # reduce drawn counts before lengths, because a single key shows nothing about scores
         for free in (others, [x for x in self._letters if x not in ends]):
             sizes = self._bounded(sizes, free, most, _SEEN)
         sizes = self._bounded(sizes, others, most)
         return self._bounded(sizes, self._letters, largest or most)
 
     def middling(self, most: int = USUAL) -> Sizes:
-        """Draw medium sizes that nobody can know in advance, with five samples.
+        """Draw medium sizes, which nobody can know in advance, with five samples.
 
-        The sizes are twice as large if there are no samples.
+        If the question has no samples, the sizes are twice as large.
         """
         times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
         letters = [*self._letters, *self._traits.built_letters()]
@@ -221,7 +221,7 @@ class CallSizes:
         leading = (_SAMPLES, self._drawn("T", 1)) if vectors else (_SAMPLES,)
         sizes = self._traits.usual(leading).but(drawn)
         sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
-        # if only one token were left, nothing would be learned about the others
+        # keep more than one token, because one alone shows nothing about attention
         tokens = {x: min(_SEEN, drawn[x]) for x in self._letters if x in LENGTHS}
         sizes = shorter(sizes, tokens, self._traits.steps, most)
         if self._traits.steps(sizes) > most and self._traits.built_letters():
@@ -243,7 +243,7 @@ class CallSizes:
         return self._draw.integer(max(1, 3 * high // 4), high)
 
     def all_large(self, base: Sizes | None = None) -> Sizes:
-        """Make all sizes (lengths only, if that is too slow) as large as allowed, in one sample."""
+        """Make all sizes (only lengths, if that is too slow) as large as allowed, in one sample."""
         base, letters = base or self._traits.usual(), self._letters
         lengths = {x: self._largest(x) for x in letters}
         long = {x: n if x in LENGTHS or n >= _VECTORS.start else 1 for x, n in lengths.items()}
@@ -261,14 +261,14 @@ class CallSizes:
     def long(self, most: int = FEW, leading: tuple[int, ...] = ()) -> Sizes:
         """Make all lengths large at once, in one sample, and keep everything else small."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
-        # do not reduce the block size: smaller blocks only mean more steps
+        # don't reduce the block size, because smaller blocks mean more steps
         looped = [x for x in self._letters if x in self._traits.looped()]
         sizes = self._traits.usual(leading).but({**self._least(looped), **long})
         floor = {x: _LARGE for x in long if x in self._traits.looped()}
         return shorter(sizes, floor, self._traits.steps, most)
 
     def long_past(self) -> list[Sizes]:
-        """Return one token after a past of more than 1,000 numbers, if the question has a past."""
+        """Return sizes for one token after over 1,000 past numbers, if the question has a past."""
         if "P" not in self._letters:
             return []
         vectors = {x: _SHORT_VECTORS for x in self._letters if x not in (*COUNTS, *LENGTHS)}
@@ -287,7 +287,7 @@ class CallSizes:
         return self._bounded(self._wide((1,), {}), self._letters)
 
     def samples(self) -> list[Sizes]:
-        """Return calls with a few short tokens and the most samples, or over half as many."""
+        """Return calls with a few short tokens, and with the most samples or over half as many."""
         if not self._is_batched:
             return []
         least, most = self._traits.smallest, _LARGEST["B"]
@@ -299,7 +299,7 @@ class CallSizes:
     def many_with_gradients(self) -> list[Sizes]:
         """Return `many` with just enough samples for more than 1,000 numbers.
 
-        If tokens attend to each other, return many samples of one token, and fewer samples of
+        If that leaves one token, although tokens attend to each other, also return a call with
         several.
         """
         in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
@@ -308,13 +308,13 @@ class CallSizes:
         return [many, self.many(_PAIRS)] if is_alone else [many]
 
     def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
-        """Return the least sizes for letters that are larger in every call in `asked`, or None."""
+        """Return the least sizes for letters that are larger in all calls in `asked`, or None."""
         least = self._least(self._letters)
         unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
         return self._traits.usual((1,)).but(unseen) if unseen else None
 
     def many_of(self, built: Sizes) -> Sizes:
-        """Return many samples of a few tokens for a layer with the sizes `built`."""
+        """Return sizes for many samples of a few tokens, for a layer with the sizes `built`."""
         letters = self._letters
         many = {"B": _MANY, "T": _FEW_TOKENS, "S": _FEW_TOKENS}
         chosen = {x: n for x, n in many.items() if x in letters}
@@ -335,7 +335,7 @@ class CallSizes:
     def _bounded(
         self, sizes: Sizes, letters: Sequence[str], most: int = USUAL, tokens: int = 1
     ) -> Sizes:
-        """Reduce the sizes of `letters` until a call does not take too long in plain loops.
+        """Reduce the sizes of `letters` until plain loops take at most `most` steps for a call.
 
         Lengths are not reduced below `tokens`.
         """
@@ -351,7 +351,7 @@ class CallSizes:
         return {x: self._traits.smallest.get(x, 1) for x in letters}
 
     def other(self, base: Sizes) -> Sizes:
-        """Change all sizes that may differ between calls, alternately by -1 and by +2."""
+        """Change the sizes that may differ between calls, alternately by -1 and by +2."""
         changes = (-1, 2)
         letters = {x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)}
         return base.but(letters, tuple(n + changes[i % 2] for i, n in enumerate(base.leading)))
@@ -374,7 +374,7 @@ class LeadingDimensions:
 
     @property
     def are_lengths(self) -> bool:
-        """True if only one dimension follows; the last leading dimension then counts tokens."""
+        """True if only one dimension follows, so that the last leading dimension counts tokens."""
         return self._is_batched and min(self._following) == 1
 
     def tried(self, length: int) -> tuple[tuple[int, ...], ...]:
@@ -387,7 +387,7 @@ class LeadingDimensions:
         return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
 
     def other_five(self) -> tuple[int, ...]:
-        """Return dimensions like `five`, but with the 1 elsewhere, to show other mistakes."""
+        """Return as many dimensions as `five`, but with the 1 elsewhere, to show other mistakes."""
         five = self.five()
         return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
 

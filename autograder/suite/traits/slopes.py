@@ -1,4 +1,4 @@
-"""Compares gradients with the change in a value after small steps in inputs and weights."""
+"""Compares gradients with the change in a value when inputs and weights change a little."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from ..arguments import Draw
 from ..failures import DTYPE
 
-#: a step so small that it does not change values that have only the digits of float32
+#: a step so small that values with only float32 digits do not change
 STEP = 1e-7
 _GRADIENT = (
     "in float64, a small change to an input changes the value as the gradient predicts: "
@@ -31,12 +31,12 @@ def step_of(draw: Draw, arg: Any) -> Any:
 
 
 def no_step(_: Any) -> None:
-    """Return None, for an argument that does not move."""
+    """Return None as the step for an argument that should not change."""
     return None
 
 
 def moved(args: Sequence[Any], steps: Sequence[Any], size: float) -> list[Any]:
-    """Return the arguments, each tensor moved by `size` times its step."""
+    """Return the arguments with `size` times its step added to each tensor."""
     leaves, form = tree_flatten(list(args))
     pairs = zip(leaves, tree_leaves(list(steps)), strict=True)
     return list(tree_unflatten([x if s is None else x + size * s for x, s in pairs], form))
@@ -62,7 +62,7 @@ def dot(value: Any, cotangent: Any) -> float:
 
 
 def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
-    """Return the change along the steps that gradients predict; a missing gradient counts as 0."""
+    """Return the change that gradients predict for these steps; a missing gradient counts as 0."""
     pairs = zip(tree_leaves(list(gradients)), tree_leaves(list(steps)), strict=True)
     return sum(
         float((gradient * step).sum())
@@ -72,9 +72,9 @@ def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
 
 
 def check_slope(slopes: Sequence[float], along: float, that: Callable[..., None]) -> None:
-    """Check that the values one step ahead and one step back differ as the gradient predicts.
+    """Check that the values one step ahead and one step back differ as the gradients predict.
 
-    Nothing is compared if a step leads to nan, because then a parameter such as a mask was moved.
+    Nothing is compared if a step leads to nan, because then something like a mask was changed.
     """
     slope = (slopes[0] - slopes[1]) / (2 * STEP)
     if math.isnan(slope):

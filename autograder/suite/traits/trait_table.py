@@ -1,6 +1,6 @@
 """Defines the general rules for questions, and the table that says how each question is tested.
 
-An empty cell in the table needs a reason.
+If a question is not tested for a trait, the table must give the reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .declaration import (
 )
 from .function_tests import FUNCTION_TESTS
 
-#: words for students about the properties that are tested in grading
+#: the words that students read about traits that are tested in grading
 _FOR_STUDENTS: Mapping[str, str] = {
     SIZE: "other sizes",
     LAYOUT: "other memory orders",
@@ -40,7 +40,7 @@ _FOR_STUDENTS: Mapping[str, str] = {
 }
 
 
-#: the likely cause of a failure, unless the declaration has one
+#: the likely cause of a failure, unless the declaration gives one
 _LIKELY = {
     LAYOUT: "only the numbers count, not their order in memory: a tensor may be transposed, a "
     "slice or expanded; `.view` needs contiguous memory, `.reshape` does not",
@@ -54,7 +54,7 @@ _LIKELY = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A general rule, and the trait whose test applies it.
+    """A general rule for answers, and the trait whose test checks it.
 
     `why_not` returns the reason why the rule can't apply to a question, or "".
     """
@@ -84,7 +84,8 @@ def _of_roots(traits: Traits) -> str:
     return "" if traits.root is not None else "no root is taken, or its weights would be too large"
 
 
-#: the rules of the generated tests; each applies to every question unless it gives a reason
+#: the rules that generated tests check; each applies to every question unless it gives a reason why
+#: not
 RULES = (
     Rule("slices of a larger tensor", LAYOUT, _always),
     Rule("sizes drawn from the promised range", SIZE, _always),
@@ -117,7 +118,7 @@ class Row:
 
     @property
     def rules(self) -> dict[str, str]:
-        """The test for each general rule, a reason for having none, or "" if neither is known."""
+        """Each general rule's test, the reason for having none, or "" if neither is known."""
         return {
             rule.name: f"({self.not_asked[rule.name]})"
             if rule.name in self.not_asked
@@ -127,7 +128,7 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """The test for each trait, a reason for having none, or "" if neither is known."""
+        """Each trait's test, the reason for having none, or "" if neither is known."""
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property
