@@ -27,7 +27,7 @@ from autograder.attention.notebooks.stories import (
     story,
     tokens,
 )
-from autograder.parts import DecoderBlock
+from autograder.parts import DecoderBlock, cached_attention, rotary_angles
 from tools.storyteller import BATCH, BLOCKS, D_MODEL, STEPS
 
 ROOT = Path(__file__).parents[3]
@@ -142,6 +142,44 @@ def test_a_students_block_gives_the_same_numbers(
         model = larger(capstone)
         theirs["DecoderBlock"] = DecoderBlock
         assert torch.allclose(model(ids)[0], expected, atol=1e-4)
+
+
+def surprise(capstone: dict[str, Any], model: Any, keep: Callable[[Any], Any]) -> float:
+    """Returns the mean loss at held-out stories, read one token at a time.
+
+    Args:
+        capstone: the capstone's names.
+        model: the model.
+        keep: what a step keeps of a block's present, for the next step.
+    """
+    losses = []
+    for line in capstone["held_out_text"].splitlines()[:4]:
+        story = capstone["encode"](line)
+        pasts, scores = None, []
+        with torch.no_grad():
+            for token in story[:-1]:
+                found, presents = model(token[None, None], pasts)
+                pasts = [keep(present) for present in presents]
+                scores.append(found[0, -1])
+        losses.append(torch.nn.functional.cross_entropy(torch.stack(scores), story[1:]).item())
+    return sum(losses) / len(losses)
+
+
+def test_mistakes_with_the_cache_or_positions_make_text_much_worse(
+    capstone: dict[str, Any], storyteller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lesson `kv_cache` says so, of a cache without its past and of positions from 0."""
+    right = surprise(capstone, storyteller, lambda present: present)
+    assert right < 0.6
+    assert surprise(capstone, storyteller, lambda present: None) > right + 2
+    new = surprise(capstone, storyteller, lambda present: [part[:, :, -1:] for part in present])
+    assert new > right + 2
+
+    def from_zero(places: torch.Tensor, size: int) -> torch.Tensor:
+        return rotary_angles(places - places[0], size)
+
+    monkeypatch.setattr(cached_attention, "rotary_angles", from_zero)
+    assert surprise(capstone, storyteller, lambda present: present) > right + 2
 
 
 def test_the_bundle_has_weights_of_one_to_two_megabytes() -> None:

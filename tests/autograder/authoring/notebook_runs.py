@@ -14,8 +14,10 @@ import multiprocessing
 import os
 import resource
 import sys
-from itertools import chain
-from typing import Any
+from collections.abc import Callable
+from itertools import accumulate, chain
+from typing import Any, TypeVar
+from unittest import mock
 
 import matplotlib
 import pytest  # noqa: F401  # imported once, before the forks, because all notebooks need it
@@ -28,7 +30,9 @@ from matplotlib_inline.backend_inline import configure_inline_support
 import autograder.attention.notebooks.pictures
 import autograder.student
 import autograder.student.runner  # noqa: F401
+from autograder.attention.notebooks import pronouns, sentence_reader
 
+Result = TypeVar("Result")
 Task = tuple[str, str, list[str | list[str]]]
 
 
@@ -62,6 +66,34 @@ def softmax(*scores: float) -> torch.Tensor:
     return torch.tensor(scores, dtype=torch.float64).softmax(0)
 
 
+class Reseeded(torch.Generator):
+    """A generator that ignores the seed that it gets."""
+
+    chosen = 0
+
+    def manual_seed(self, seed: int) -> torch.Generator:
+        return super().manual_seed(self.chosen)
+
+
+def for_seeds(run: Callable[[], Result], *seeds: int) -> list[Result]:
+    """Returns the results of a call for several seeds, from 0 to 4 if none are given.
+
+    Each replaces all seeds that the call itself sets, so that a claim can cover a sentence that
+    should be true for any random numbers.
+    """
+    set_seed, found = torch.manual_seed, []
+    for seed in seeds or range(5):
+        with (
+            torch.random.fork_rng(devices=[]),
+            mock.patch.object(torch, "manual_seed", lambda _, seed=seed: set_seed(seed)),
+            mock.patch.object(torch, "Generator", Reseeded),
+            mock.patch.object(Reseeded, "chosen", seed),
+        ):
+            set_seed(seed)
+            found.append(run())
+    return found
+
+
 #: names that every claim may use, in addition to its notebook's names
 CLAIM_NAMES = {
     "math": math,
@@ -72,6 +104,11 @@ CLAIM_NAMES = {
     "rounds": rounds,
     "near": near,
     "softmax": softmax,
+    "accumulate": accumulate,
+    "for_seeds": for_seeds,
+    "trained_reader": sentence_reader.trained,
+    "reader_looks": sentence_reader.looks,
+    "PEOPLE": pronouns.PEOPLE,
 }
 
 

@@ -101,7 +101,7 @@ CLAIMS = {
     ),
     "within a few seconds": f"{NOTEBOOKS}::test_a_solved_notebook_is_quick",
     "from 810 small sentences": f"{ATTENTION}/test_at_work.py::test_each_pronoun_is_that_of_its",
-    "which noun a pronoun stands for": f"{ATTENTION}/test_at_work.py::test_a_part_learns_pronouns",
+    "to find the right pronouns": f"{ATTENTION}/test_at_work.py::test_a_part_learns_pronouns",
     "arrows show where each of its heads looks": (
         f"{ATTENTION}/test_at_work.py::test_heads_have_a_colour_each"
     ),
