@@ -1,5 +1,5 @@
-"""Code that runs inside the sandbox, next to a student's code.
+"""Runs inside the sandbox, next to a student's code.
 
-This package imports no other code of the project, because the sandbox contains none. Nothing here
-may contain or find a test, a solution or a known output.
+This package imports nothing else from the project, because the sandbox contains nothing else. No
+code here may contain or find a test, a solution or a known output.
 """

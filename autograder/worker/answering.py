@@ -1,7 +1,7 @@
-"""Executes one student's module in a worker, and answers each call to it with one frame.
+"""Executes a student's module in a worker, and answers each request with one frame.
 
 This code runs inside the sandbox. The grader trusts no reply: it decodes each one as hostile data,
-and does all comparisons on its own side.
+and makes all comparisons in its own process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from . import (
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
 
-#: the name of an operation, and its arguments
+#: an operation's name, and its arguments
 Request = tuple[Any, ...]
 
 
@@ -43,7 +43,7 @@ class NotDefined(Exception):
 
 
 class Worker:
-    """One student's module and the layers built from it."""
+    """A student's module, and the layers that were built from it."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class Worker:
         others: Mapping[str, Callable[..., Any]] | None = None,
         names: Mapping[str, Any] | None = None,
     ) -> None:
-        """`others` adds operations, and `names` contains the initial names of the module."""
+        """`others` adds operations; `names` contains the names that the module has initially."""
         self._exchange = exchange
         self._module = ModuleType("submission")
         vars(self._module).update(names or {})
-        #: the layers by the numbers that the grader gives them
+        #: the layers, by the numbers that the grader has given them
         self._layers: dict[int, Any] = {}
         self._builds: dict[int, Callable[[], Any]] = {}
         self._settings = settings()
@@ -90,13 +90,13 @@ class Worker:
     ) -> list[str]:
         """Executes the module, which may import `parts`; returns the names that it defines.
 
-        `answers` contains the functions and classes that its questions ask for; for `limits`, see
-        `loading.Timer`. Calls to the functions in `substituted` are answered by the grader.
+        `answers` names the functions and classes for which its questions ask; for `limits`, see
+        `loading.Timer`. The grader answers all calls to the functions in `substituted`.
         """
         late.load_if_named(source)
         if parts:
             install_parts(parts)
-        # not `torch.manual_seed`, which looks for accelerators first
+        # `torch.manual_seed` would first look for accelerators
         torch.default_generator.manual_seed(seed)
         file = f"{name}.py"
         self._module.__name__, self._module.__file__ = name, file
@@ -111,7 +111,7 @@ class Worker:
                 timer = bounds.enter_context(loading.Timer(*limits).installed())
             stand_ins = {one: self._stand_in(one) for one in substituted}
             statements.execute(source, file, vars(self._module), answers, timer, stand_ins)
-        torch.set_grad_enabled(True)  # a statement of the module may have turned it off
+        torch.set_grad_enabled(True)  # the module may have turned it off
         self._settings = settings()
         return [name for name in vars(self._module) if not name.startswith("__")]
 
@@ -135,7 +135,7 @@ class Worker:
         self._keep(other, lambda: execution.restored(self._layers[layer], build), build)
 
     def _keep(self, number: int, make: Callable[[], Any], build: Callable[[], Any]) -> None:
-        self._layers.pop(number, None)  # a layer that can't be built is not kept
+        self._layers.pop(number, None)  # keep no layer if it can't be built
         self._layers[number] = make()
         self._builds[number] = build
 
@@ -147,7 +147,7 @@ class Worker:
 def _called(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, Any]:
-    """Returns a call's result, and the arguments after the call (None if it changed none)."""
+    """Returns a call's result, and the arguments after the call, or None if none has changed."""
     value, after = execution.call(function, args, no_grad)
     if isinstance(value, statements.MissingValue):
         value.fail()
@@ -163,14 +163,14 @@ class Server:
         others: Mapping[str, Callable[..., Any]] | None = None,
         held: Mapping[str, Sequence[Request]] | None = None,
     ) -> None:
-        """`held` contains batches of requests that the fork server received, by digest."""
+        """`held` contains batches of requests that the fork server has received, by digest."""
         self._channel = channel
         self._held = held or {}
         self._frame_id = 0
         self._worker = Worker(self._exchange, others)
 
     def serve(self) -> NoReturn:
-        """Answers frames until the process ends."""
+        """Answers requests until the process ends."""
         while True:
             self.answer_next()
 
@@ -179,7 +179,8 @@ class Server:
         self._frame_id, request = _receive(self._channel)
         if request[0] in ("several", "held"):
             batch = request[1] if request[0] == "several" else self._held[request[1]]
-            # Encode each reply at once: a later call may change what an earlier one returned.
+            # Encode each reply immediately, because a later call may change what an earlier one
+            # returned.
             replies = [b"".join(answer(self._worker, self._frame_id, one)) for one in batch]
             self._channel.sendall(b"".join(replies))
             return
@@ -222,7 +223,7 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
 
 
 def _where(error: BaseException) -> str:
-    """Returns the last few of the student's own lines in the traceback."""
+    """Returns the last few lines of the student's own code in the traceback."""
     try:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if not frame.filename.startswith(os.sep)]
@@ -233,7 +234,7 @@ def _where(error: BaseException) -> str:
 
 
 def requests_in(frame: bytes) -> Sequence[Request]:
-    """Returns the requests in a frame from the grader."""
+    """Returns the requests that a frame from the grader contains."""
     _, header_size, _ = wire.HEAD.unpack_from(frame)
     middle = wire.HEAD.size + header_size
     header, data = frame[wire.HEAD.size : middle], bytearray(frame[middle:])
@@ -280,14 +281,14 @@ _PACKAGE = "autograder.parts"
 
 
 def install_parts(parts: Sequence[tuple[str, str, list[str]]]) -> None:
-    """Creates `autograder.parts` from modules, given as (name, source, exported names)."""
+    """Creates the package `autograder.parts`, given (name, source, exported names) per module."""
     package = _package("autograder")
     package.parts = offered = _package(_PACKAGE)  # type: ignore[attr-defined]
     for name, text, names in parts:
         module = ModuleType(f"{_PACKAGE}.{name}")
         module.__package__ = _PACKAGE
         sys.modules[module.__name__] = module
-        # An absolute path distinguishes these lines of a traceback from the student's.
+        # In a traceback, the absolute path distinguishes these lines from the student's.
         exec(compile(text, f"/{_PACKAGE}/{name}.py", "exec"), vars(module))
         vars(offered).update({part: vars(module)[part] for part in names})
 

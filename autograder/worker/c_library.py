@@ -1,4 +1,4 @@
-"""Looks up the C library functions that a worker calls, once, before any fork."""
+"""Looks up the C library functions that workers call, only once, before any fork."""
 
 from __future__ import annotations
 

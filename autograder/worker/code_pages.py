@@ -1,9 +1,9 @@
-"""Moves the parts of torch's code that answers use into this process's own huge memory pages.
+"""Copies the parts of torch's code that answers use into huge pages of this process's own memory.
 
-A fork does not inherit page-table entries for code that is mapped from a file. Each worker would
-therefore load the code page by page, and the kernel would remove thousands of entries when the
-worker ends. A process's own memory is inherited, with one entry per 2 MiB. `benchmarks/tricks.py`
-measures the gain.
+A fork does not inherit the page-table entries for code that is mapped from a file. Each worker
+would therefore load the code page by page, and the kernel would have to remove thousands of entries
+when the worker ends. Entries for a process's own memory are inherited, and there is only one per 2
+MiB. `benchmarks/tricks.py` measures the gain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PRIVATE, _ANONYMOUS = 2, 0x20
 _MAY_MOVE, _FIXED = 1, 2
 _MADV_DONTNEED = 4
 _FAILED = ctypes.c_void_p(-1).value
-#: the bit that marks a page as present, in the last of the eight bytes of its pagemap entry
+#: the bit that marks a page as present, in the last byte of its pagemap entry
 _PRESENT = 0x80
 
 
@@ -31,7 +31,7 @@ def use_huge_pages(use: Callable[[], None]) -> None:
     code = list(_code())
     for start, end in code:
         c.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_DONTNEED)
-    use()  # loads the needed pages, and no others
+    use()  # loads only the needed pages
     try:
         used = [run for start, end in code for run in _used(start, end)]
     except OSError:  # /proc/self/pagemap can't be read here
@@ -40,7 +40,7 @@ def use_huge_pages(use: Callable[[], None]) -> None:
 
 
 def _code() -> Iterator[tuple[int, int]]:
-    """Yields the start and the end of the whole huge pages in the code of torch's libraries."""
+    """Yields the start and the end of the complete huge pages in the code of torch's libraries."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
         for addresses, rights, *_, name in map(str.split, file):
             start, end = whole_huge_pages(addresses)
@@ -64,7 +64,7 @@ def _used(start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_moved(c: ctypes.CDLL, start: int, end: int) -> bool:
-    """Replaces pages with a copy in huge pages, in one step; returns whether that was possible."""
+    """Replaces pages with a copy in huge pages in one step; returns whether that was possible."""
     size = ctypes.c_size_t(end - start)
     rights, kind = _READ | _WRITE, _PRIVATE | _ANONYMOUS
     room = end - start + HUGE_PAGE
@@ -74,7 +74,7 @@ def _is_moved(c: ctypes.CDLL, start: int, end: int) -> bool:
     copy = ctypes.c_void_p(-(-place // HUGE_PAGE) * HUGE_PAGE)
     c.madvise(copy, size, MADV_HUGEPAGE)
     ctypes.memmove(copy, start, end - start)
-    # Small pages would cost each fork more than pages of the file do.
+    # Small pages would cost each fork more than pages that are mapped from a file.
     is_huge: bool = c.madvise(copy, size, MADV_COLLAPSE) == 0
     is_ready: bool = is_huge and c.mprotect(copy, size, _READ | _EXECUTE) == 0
     if is_ready:

@@ -1,7 +1,7 @@
-"""Keeps torch's compiler out of processes that never compile, until some code needs it.
+"""Keeps processes from loading torch's compiler until some code needs it.
 
-torch's Python code for the meta device wraps itself in `torch._dynamo.disable`, and therefore
-imports the whole compiler for a function that has no effect here. `benchmarks/tricks.py` measures
+torch's Python code for the meta device uses the decorator `torch._dynamo.disable`, and therefore
+imports the whole compiler for a decorator that has no effect here. `benchmarks/tricks.py` measures
 how much time the placeholder saves when the fork server starts.
 """
 
@@ -20,7 +20,7 @@ _NAME = "torch._dynamo"
 
 
 def defer() -> None:
-    """Imports a placeholder instead of the compiler, unless the compiler is already imported."""
+    """Imports a placeholder instead of the compiler, unless the compiler is already loaded."""
     sys.modules.setdefault(_NAME, _DeferredModule(_NAME))
 
 
@@ -31,7 +31,7 @@ def never_compile() -> None:
 
 @contextlib.contextmanager
 def not_compiling() -> Iterator[None]:
-    """Disables `torch.compile` only within the block, for code that runs in a student's process."""
+    """Disables `torch.compile` within the block only, for code that runs in a student's process."""
     before = torch.compile
     never_compile()
     try:

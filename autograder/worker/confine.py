@@ -1,6 +1,7 @@
-"""Confines a worker before it sees any student's code; the order of the steps matters.
+"""Confines a worker before it gets any student's code; the order of the steps matters.
 
-Namespaces and mounts need privileges that the later steps remove; Landlock and seccomp are last.
+Creating namespaces and mounts needs privileges that later steps remove; Landlock and seccomp are
+last.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _SIGNALS_LEFT = {
 }
 _SIGNALS_IGNORED = sorted(signal.valid_signals() - _SIGNALS_LEFT)
 _WAIT = "import os; os.wait()"
-#: the id of the user and the group of every worker, `nobody`
+#: the user id and the group id of every worker: `nobody`
 NOBODY = 65534
 _IDS = f"{NOBODY} {NOBODY} 1".encode()
 _ID_MAPS = (
@@ -41,7 +42,7 @@ _ID_MAPS = (
 _SET_CAPABILITIES = _CAPSET.get(os.uname().machine, -1)
 _OWN_CAPABILITIES, _NO_CAPABILITY = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
 
-#: the options of the shell's `ulimit` for the limits of a worker
+#: the options of the shell's `ulimit` that correspond to a worker's limits
 _FLAGS = {
     resource.RLIMIT_AS: "v",
     resource.RLIMIT_DATA: "d",
@@ -55,15 +56,15 @@ _FLAGS = {
 
 
 class LowLimit(Exception):
-    """Raised if the grader's own limits are lower than a worker's; the message says what to do."""
+    """Raised if the grader's own limits are lower than a worker's. The message says what to do."""
 
 
 def pid_namespaces() -> int:
     """Continues as the first process of new user and pid namespaces.
 
-    This process may create more namespaces. Returns the descriptor that `next_child_apart` needs.
-    The original process waits for the new one and ends with it; the original executes another
-    program, so that the two share no memory.
+    The new process may create more namespaces. Returns the descriptor that `next_child_apart`
+    needs. The original process executes a different program, so that the two share no memory; it
+    waits for the new one, and ends when that ends.
     """
     show()
     check(unshare(_NEWUSER | _NEWPID), "unshare")
@@ -78,7 +79,8 @@ def pid_namespaces() -> int:
 
 def next_child_apart(own: int) -> None:
     """Makes the next fork the first process of a new pid namespace."""
-    # A process can request a new namespace only while its children would be created in its own.
+    # A process can request a new namespace only as long as its children would be created in its own
+    # namespace.
     check(setns(own, _NEWPID), "setns")
     check(unshare(_NEWPID), "unshare")
 
@@ -86,8 +88,8 @@ def next_child_apart(own: int) -> None:
 def leave_namespaces() -> None:
     """Enters new user, mount and ipc namespaces, and keeps the user and group ids.
 
-    The network namespace is the fork server's; it is empty, and the filter denies every socket. A
-    network namespace for each worker would take time to create and to remove, which
+    The network namespace is still the fork server's; it is empty, and the filter denies every
+    socket. A network namespace for each worker would take time to create and to remove, which
     `benchmarks/tricks.py` measures.
     """
     check(unshare(_NEWUSER | _NEWNS | _NEWIPC), "unshare")
@@ -102,7 +104,7 @@ def _keep_ids() -> None:
 
 
 def drop_privileges() -> None:
-    """Drops every capability for good, and keeps other processes from inspecting this one."""
+    """Drops all capabilities for good, and keeps other processes from inspecting this one."""
     empty_bounding_set()
     check(syscall(_SET_CAPABILITIES, _OWN_CAPABILITIES, _NO_CAPABILITY), "capset")
     check(prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
@@ -125,17 +127,17 @@ def hide() -> None:
 
 
 def show() -> None:
-    """Reverts `hide`: a process needs its own /proc files to map its ids."""
+    """Reverts `hide`, because a process needs its own /proc files to map its ids."""
     check(prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "dumpable")
 
 
 def die_with_parent(parent: int) -> None:
     """Makes the kernel kill this process when its parent ends.
 
-    Without namespaces, nothing else would end this process.
+    Without a pid namespace, nothing else would end this process.
     """
     check(prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
-    if os.getppid() != parent:  # the parent ended before the call above
+    if os.getppid() != parent:  # it ended before the call above
         os._exit(0)
 
 
@@ -146,24 +148,25 @@ def hide_processes() -> None:
 
 
 def ignore_signals() -> None:
-    """Ignores most signals, so that workers behave the same way in all tiers of the sandbox.
+    """Ignores most signals, so that workers behave in the same way in all tiers.
 
-    With its own pid namespace, a worker can't be ended by signals that it sends itself; without
-    one, it could. Called once by the fork server, from which workers inherit the setting.
+    A worker with its own pid namespace can't end itself with signals; without one, it could. The
+    fork server calls this once, and workers inherit the setting.
     """
     for number in _SIGNALS_IGNORED:
         signal.signal(number, signal.SIG_IGN)
 
 
 def memory_in_use() -> tuple[int, int]:
-    """Returns the sizes in bytes of this process's address space and private writable memory."""
+    """Returns the sizes of this process's address space and private writable memory, in bytes."""
     return _status_bytes(b"VmSize"), _status_bytes(b"VmData")
 
 
 def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
-    """Sets the resource limits; memory limits are relative to the memory in use.
+    """Sets the resource limits; memory limits are in addition to the memory in use.
 
-    `in_use` is measured once, in the fork server, because a worker starts with the same memory.
+    `in_use` is measured only once, in the fork server, because a worker starts with the same
+    memory.
     """
     used, data = in_use
     memory, cpu = int(limits["memory_bytes"]), int(limits["cpu_seconds_in_all"])
@@ -180,7 +183,7 @@ def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
         try:
             resource.setrlimit(kind, (soft, hard))
         except ValueError:
-            there = resource.getrlimit(kind)[1]  # a shell counts some of the limits in blocks
+            there = resource.getrlimit(kind)[1]  # shells count some limits in blocks
             raise LowLimit(
                 f"a worker needs a resource limit (ulimit -{_FLAGS[kind]}) of {hard}; the grader "
                 f"was started with {there}\n    fix: start it without this limit, or raise it in "

@@ -1,8 +1,8 @@
 """Keeps the files next to a notebook in memory, because workers can't open files.
 
-The notebook can read, import and change these files and write new ones; all of them are lost when
-the worker ends. This covers Python's own file functions (`open`, `pathlib`, `os.stat` and so on),
-and therefore numpy, pandas and matplotlib, but not code in C.
+The notebook can read, import and change these files, and write new ones; all are lost when the
+worker ends. This works for Python's own file functions (`open`, `pathlib`, `os.stat` and so on),
+and therefore also for numpy, pandas and matplotlib, but not for code in C.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _real_remove, _real_mkdir, _real_access = os.remove, os.mkdir, os.access
 
 
 class Files:
-    """Files and folders by their path relative to the notebook's folder."""
+    """Files and folders, by their paths relative to the notebook's folder."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
@@ -36,7 +36,7 @@ class Files:
             self.folders.update("/".join(parts[: n + 1]) for n in range(len(parts)))
 
     def install(self) -> None:
-        """Replaces Python's own file functions; call it before packages keep references to them."""
+        """Replaces Python's own file functions. Call it before packages keep references to them."""
         builtins.open = io.open = self.open
         os.stat = self.stat
         os.lstat = self.stat
@@ -113,13 +113,13 @@ class Files:
         return name in self.contents or name in self.folders or _real_access(path, mode, **kwargs)
 
     def store(self, name: str, data: bytes) -> None:
-        """Stores the contents of a file; raises OSError if all files together become too large."""
+        """Stores a file's contents; raises OSError if all files together would become too large."""
         if sum(map(len, self.contents.values())) + len(data) > _MOST_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
         self.contents[name] = data
 
     def _name(self, path: Any) -> str | None:
-        """Returns a path relative to the notebook's folder; None if `path` can't be such a path."""
+        """Returns a path relative to the notebook's folder, or None if `path` is not a path."""
         if not self.in_use or isinstance(path, int):
             return None
         try:
@@ -130,11 +130,11 @@ class Files:
         return "" if name == "." else name
 
     def _may_hold(self, name: str) -> bool:
-        """Returns whether a new file may have this name: it must be in one of the folders."""
+        """Returns whether a new file may have this name, which must be in an existing folder."""
         return os.path.dirname(name) in self.folders - {name} and name not in self.folders
 
 
-#: the files of this process, in which `open` is replaced only once
+#: this process's files; there is only one such object, because `open` is replaced only once
 DATA_FILES = Files()
 
 

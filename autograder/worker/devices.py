@@ -1,8 +1,8 @@
-"""Makes torch's meta device behave like a real second device: as strict, and no stricter.
+"""Makes torch's meta device as strict as a real second device, and no stricter.
 
-Without these rules, the meta device does not show whether a module works after it is moved: its
+Without these rules, the meta device would not show whether a module works after it is moved: its
 `masked_fill_` accepts a mask that stayed on the CPU, and an output that was allocated on the meta
-device raises the wrong error.
+device causes the wrong error.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from . import compiler, late
 
-#: part of the message of every error about mixed devices
+#: part of the message in every error about mixed devices
 MIXED_DEVICES = "tensors on two devices"
 
 #: part of the message if the tensor is an attribute that `module.to` does not move
 PLAIN_ATTRIBUTE = "is a plain attribute, not a buffer"
 
-#: operators whose indices may stay on the CPU, on any device
+#: operators whose indices may be on the CPU, whatever the device of the other tensors
 _INDEXING = frozenset(
     {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
 )
@@ -33,16 +33,17 @@ _COPYING = frozenset({"aten::copy_", "aten::_to_copy"})
 
 
 def on_second_device(value: Any) -> Any:
-    """Returns a tree with its tensors on the meta device, which stores no numbers."""
+    """Returns a tree whose tensors are on the meta device, which stores no numbers."""
     return tree_map(lambda leaf: leaf.to("meta") if _is_tensor(leaf) else leaf, value)
 
 
 def second_device(
     tensors: Iterable[torch.Tensor], function: object = None
 ) -> contextlib.AbstractContextManager[Any]:
-    """Applies the rules of a second device within the block if a tensor is on the meta device.
+    """Within the block, applies the rules of a second device if a tensor is on the meta device.
 
-    `function` is the function that is called. Messages name its attributes that are plain tensors.
+    `function` is what is called: if it is a module, messages name its attributes that are plain
+    tensors.
     """
     if any(tensor.is_meta for tensor in tensors):
         compiler.defer()
@@ -51,7 +52,7 @@ def second_device(
 
 
 def _plain_attributes(function: object) -> dict[int, tuple[torch.Tensor, str]]:
-    """Returns the tensors that a module and its submodules have as plain attributes, by id."""
+    """Returns the tensors that are plain attributes of a module or its submodules, by id."""
     if not isinstance(function, nn.Module):
         return {}
     return {
@@ -63,12 +64,12 @@ def _plain_attributes(function: object) -> dict[int, tuple[torch.Tensor, str]]:
 
 
 class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own class
-    """Raises RuntimeError if an operator needs all tensors on one device and gets them from two."""
+    """Raises RuntimeError if an operator gets tensors on two devices but needs them on one."""
 
     def __init__(self, attributes: dict[int, tuple[torch.Tensor, str]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own __init__
-        #: plain attributes, and tensors made from them, with the attribute's name, by id; the
-        #: tensors are kept alive, so that no id is used again
+        #: plain attributes, and tensors computed from them, with the attribute's name, by id; the
+        #: tensors are kept alive, so that no id is reused
         self._attributes = attributes
 
     def __torch_dispatch__(
@@ -94,7 +95,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
 
     def _named(self, tensors: Sequence[torch.Tensor], result: Any) -> Any:
-        """Returns a result, and records the attribute from which it was computed."""
+        """Returns a result, and records the attribute from which it was computed, if any."""
         if (
             _is_tensor(result)
             and not _is_moved(result)
@@ -107,7 +108,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         return self._attributes.get(id(tensor), (tensor, ""))[1]
 
     def _error_text(self, operator: str, tensor: torch.Tensor) -> str:
-        """Returns an error message that names the tensor on the other device by its attribute."""
+        """Returns an error message that names the attribute with the tensor on the other device."""
         attribute = self._name(tensor)
         where = f"; `self.{attribute}` {PLAIN_ATTRIBUTE}" if attribute else ""
         return (

@@ -1,7 +1,7 @@
 """Calls functions and layers with copies of their arguments, and computes gradients.
 
-Used by the worker inside the sandbox and by `suite.local` in the same process, so that both give
-the same replies.
+A worker inside the sandbox uses these functions, and so does `suite.local` for a module in the same
+process, so that both give the same results.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .wire import as_view, memory_of
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
-    """Returns a deep copy of a tree with the same strides and shared tensors.
+    """Returns a deep copy of a tree that has the same strides and shares the same tensors.
 
-    Subclasses of tuple, list and dict become plain ones.
+    Subclasses of tuple, list and dict become plain tuples, lists and dicts.
     """
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):
@@ -66,24 +66,24 @@ def call(
         value = function(*copies)
     if any(leaf.requires_grad or leaf._backward_hooks for leaf in leaves):
         return value, [_left_on(copy) or copy for copy in copies]
-    # The result may be a view of an input; the caller reads both after the call.
+    # The result may be a view of an input, but the caller only reads both.
     return value, copies
 
 
 def as_used(
     function: Callable[..., Any], no_grad: bool = False
 ) -> contextlib.AbstractContextManager[Any]:
-    """Disables gradients within the block if requested, or if the function is a layer in eval mode.
+    """Within the block, disables gradients if requested, or if `function` is a layer in eval mode.
 
-    Layers are used this way in practice. Some layers store values only when no gradients are
-    needed, and only such a call reveals it.
+    This is how layers are used in practice. Some layers wrongly store values only if no gradients
+    are needed, which only such a call reveals.
     """
     is_used = isinstance(function, nn.Module) and not function.training
     return torch.no_grad() if is_used or no_grad else contextlib.nullcontext()
 
 
 def _left_on(value: Any) -> str:
-    """Describes a hook or flag that a call left on an argument; returns "" if it left none."""
+    """Describes a hook or flag that a call has left on an argument; returns "" if there is none."""
     for tensor in tensors_in(value):
         if tensor._backward_hooks:
             return "a tensor with a hook that the call left on it"
@@ -101,7 +101,7 @@ def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
 
 
 def _is_same(before: Any, after: Any) -> bool:
-    """Returns whether a tree is unchanged; a tree that contains NaN may count as changed."""
+    """Returns whether a tree is unchanged; one that contains nan may count as changed."""
     if type(before) is not type(after):
         return False
     if isinstance(before, torch.Tensor):
@@ -123,14 +123,14 @@ def gradients(
     ways: Sequence[str] = (),
     still: Sequence[str] = (),
 ) -> tuple[Any, ...]:
-    """Makes a call, and propagates `cotangent` back to inputs and trainable weights.
+    """Makes a call, and propagates `cotangent` back to the inputs and trainable weights.
 
-    Returns the result, the gradients of inputs (in the structure of the inputs), and those of
-    weights by name. `cotangent` has the shape of the result; None means ones. Arguments at the
-    positions in `frozen` need no gradient, like data, and neither do the weights named in `still`.
-    If `ways` contains `RESULTS` or `BACKWARD`, the call is also checked for traces that it left
-    behind; if there are any, they are returned as a fourth item. Raises any error that the answer
-    raises, and RuntimeError if a cotangent has the wrong shape.
+    Returns the result, the gradients with respect to inputs (in the inputs' structure), and those
+    with respect to weights by name. `cotangent` has the result's shape; None means ones. Arguments
+    at the positions in `frozen` need no gradient, as if they were data, and neither do the weights
+    named in `still`. If `ways` contains `RESULTS` or `BACKWARD`, traces that the call has left
+    behind, if any, are returned as a fourth item. Raises any error that the answer raises, and
+    RuntimeError if a cotangent has the wrong shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
@@ -138,7 +138,7 @@ def gradients(
     for tensor in memo.values():
         if tensor.is_floating_point() and id(tensor) not in kept:
             tensor.requires_grad_()
-    leaves = _mapped(copies, lambda leaf: leaf)  # before the call, which may change a list
+    leaves = _mapped(copies, lambda leaf: leaf)  # copied, because the call may change a list
     wanted = [tensor for tensor in memo.values() if tensor.requires_grad]
     given = _computed(copies) if RESULTS in ways else copies
     handed = _mapped(given, lambda leaf: leaf) if ways else ()
@@ -162,7 +162,7 @@ def gradients(
     return found
 
 
-#: ways of computing gradients: with arguments that are results of other operations; by calling
+#: ways to compute gradients: with arguments that are results of other operations; by calling
 #: `backward()` and reading `.grad`
 RESULTS, BACKWARD = "results", "backward"
 #: traces that a call may leave behind: a hook, a changed argument or cotangent, a cleared `.grad`
@@ -171,7 +171,7 @@ LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED, CLEARED})
 
 
 def _computed(args: Sequence[Any]) -> list[Any]:
-    """Returns the arguments with each floating-point tensor turned into an operation's result."""
+    """Returns the arguments, in which each floating-point tensor is now an operation's result."""
     one: dict[torch.dtype, torch.Tensor] = {}
     known: dict[int, torch.Tensor] = {}
 
@@ -190,7 +190,7 @@ def _computed(args: Sequence[Any]) -> list[Any]:
 
 @contextlib.contextmanager
 def _held_still(target: Any, names: Sequence[str]) -> Iterator[None]:
-    """Turns off gradients for the weights in `names` within the block."""
+    """Within the block, turns off gradients for the weights in `names`."""
     weights = dict(target.named_parameters(remove_duplicate=False)) if names else {}
     still = [weights[name] for name in names if name in weights and weights[name].requires_grad]
     for weight in still:
@@ -203,7 +203,7 @@ def _held_still(target: Any, names: Sequence[str]) -> Iterator[None]:
 
 
 def _with_grad(sources: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Gives tensors zero gradients, as if from an earlier pass; returns (tensor, grad) pairs."""
+    """Gives tensors gradients of zeros, as if from an earlier pass, and returns both in pairs."""
     given = [(source, torch.zeros_like(source)) for source in sources if not is_lazy(source)]
     for source, grad in given:
         source.grad = grad
@@ -219,13 +219,14 @@ def _pulled(
 ) -> Sequence[torch.Tensor | None]:
     if not roots or not sources:
         return [None] * len(sources)
-    # `torch.autograd.backward` and `grad` call these functions. Their own checks in Python would
-    # double the time, and those of `backward` load sympy: 0.3 s in each worker.
+    # `torch.autograd.backward` and `torch.autograd.grad` also call this function. Their own checks
+    # in Python would double the time, and those in `backward` would load sympy, which takes 0.3 s
+    # in each worker.
     if by_backward:
         _engine_run_backward(
             *(roots, seeds, False, False, ()), allow_unreachable=True, accumulate_grad=True
         )
-        # a gradient of zeros to which nothing was added counts as none
+        # a gradient of zeros to which nothing was added means that there is none
         empty = {id(grad) for _, grad in earlier if not grad._version}
         found: Sequence[torch.Tensor | None] = [
             None if id(source.grad) in empty else source.grad for source in sources
@@ -238,15 +239,15 @@ def _pulled(
             allow_unreachable=True,
             accumulate_grad=False,
         )
-    # `F.embedding(..., sparse=True)` returns the same gradient in a sparse layout.
+    # `F.embedding(..., sparse=True)` gives the same gradient in a sparse layout.
     return [g if g is None or g.layout is torch.strided else g.to_dense() for g in found]
 
 
 def _summed(leaf: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:
     """Replaces the gradients of entries that share memory with the sum of these gradients.
 
-    Expanded entries are one number, whose gradient is this sum. `as_strided` and `view` distribute
-    it among the entries in different ways.
+    Expanded entries are a single number, whose gradient is this sum. Operations such as
+    `as_strided` and `view` distribute it among the entries in different ways.
     """
     steps = zip(leaf.shape, leaf.stride(), strict=True)
     shared = [dim for dim, (size, step) in enumerate(steps) if size > 1 and not step]
@@ -270,7 +271,7 @@ def _left_behind(
 
 
 def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """Returns a tree in which `change` has been applied to each leaf."""
+    """Returns a tree with the same structure, in which `change` was applied to each leaf."""
     if isinstance(tree, tuple | list):
         return type(tree)(_mapped(item, change) for item in tree)
     if isinstance(tree, dict):
@@ -279,7 +280,7 @@ def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[Any, ...]]:
-    """Returns the outputs that require a gradient, and the cotangent of each (by default ones)."""
+    """Returns the outputs that require a gradient, and their cotangents (by default, ones)."""
     outputs = tensors_in(value)
     seeds = map(torch.ones_like, outputs) if cotangent is None else tensors_in(cotangent)
     pairs = [
@@ -294,20 +295,20 @@ def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """Returns copies of the trainable parameters by name; lazy ones without a shape are empty."""
+    """Returns copies of the trainable parameters by name. Lazy ones without a shape are empty."""
     return {
         name: torch.empty(0) if is_lazy(parameter) else parameter.detach().clone()
         for name, parameter in _trainable(layer).items()
     }
 
 
-#: the ways to set a layer's weights: in place as an optimizer does, through `.data` as old code
-#: does, from a checkpoint, or by assigning a new parameter
+#: the ways to set a layer's weights: in place, as an optimizer does; through `.data`, as old code
+#: does; from a checkpoint; or by assigning a new parameter
 COPY, DATA, STATE, REPLACE = "copy", "data", "state", "replace"
 
 
 def load(layer: nn.Module, values: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-    """Sets weights by name; raises LookupError or ValueError for one that does not fit."""
+    """Sets weights by name; raises LookupError for a wrong name, ValueError for a wrong shape."""
     parameters = dict(layer.named_parameters(remove_duplicate=False))
     missing = [name for name in values if name not in parameters]
     if missing:
@@ -363,7 +364,7 @@ def set_mode(layer: nn.Module, training: bool) -> None:
 
 
 def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> None:
-    """Calls `layer.to` with the dtype and with the device, if given."""
+    """Calls `layer.to` with the dtype, and then with the device, if they are given."""
     if dtype is not None:
         layer.to(dtype)
     if device is not None:
@@ -371,11 +372,11 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 
 
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
-    """Returns a new layer that has loaded the state of `layer`; raises what the answer raises."""
+    """Returns a new layer that has loaded the state of `layer`. Raises what the answer raises."""
     fresh = build()
-    # A mask may be a frozen parameter with a different dtype, so use only trainable ones.
+    # Use only trainable parameters, because a mask may be a frozen one with a different dtype.
     move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)
-    # Leave out buffers that only one of them has or that differ in size: a call may have made them.
+    # Leave out buffers that only one layer has, or that differ in size: a call may have made them.
     known = fresh.state_dict()
     state = {
         name: value

@@ -1,8 +1,8 @@
-"""Runs the fork server, which loads torch once; each worker is a fork of it.
+"""Runs the fork server, which loads torch only once; each worker is a fork of it.
 
-`sandbox.fork_server` starts it, in bubblewrap for tiers A and B. It stores the requests to workers,
-which every worker sees anyway, but no answers. It never sees a student's code, which is sent
-directly to the worker, so that later workers can't find it.
+`sandbox.fork_server` starts it, in bubblewrap for tiers A and B. It stores requests to workers,
+which every worker may see, but no answers. It never sees a student's code, which is sent directly
+to the worker, so that other workers can't find it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ import torch
 from . import code_pages, confine, heap, landlock, seccomp, warming
 from .forking import CHANNEL, Forking, Operations
 
-#: the process id of a worker in its own pid namespace
+#: a worker's process id in its own pid namespace
 _FIRST_PID = 1
 
 
 def main() -> None:
     """Loads torch, and forks workers until the grader closes the connection.
 
-    The only argument is the descriptor of a file with the settings. Workers inherit the stack
-    frames of this process, so no frame may hold the settings.
+    The only argument is the descriptor of a file with the settings. Workers inherit this process's
+    stack frames, so no frame may contain the settings.
     """
     _prepared(int(sys.argv.pop())).run()
 
@@ -57,7 +57,7 @@ def _prepared(descriptor: int) -> Forking:
     namespaces = confine.pid_namespaces() if settings["own_namespaces"] else None
     confine.hide()
     confine.ignore_signals()
-    # Freeze the garbage too, because collecting it costs more than keeping it
+    # Freeze even garbage, because collecting it would cost more than keeping it
     # (benchmarks/tricks.py).
     gc.freeze()
     if settings["many_workers"]:
@@ -70,22 +70,22 @@ def _prepared(descriptor: int) -> Forking:
 
 
 class _Pipe(io.FileIO):
-    """A file that claims to be a pipe, because a worker's output will be one."""
+    """A file that claims to be a pipe, because the output of workers will be one."""
 
     def seekable(self) -> bool:
-        """Returns False, because otherwise a text stream could not change its encoding."""
+        """Returns False; otherwise, a text stream could not change its encoding."""
         return False
 
 
 def _printed(descriptor: int) -> io.TextIOWrapper:
-    """Returns the standard output of all workers, with the encoding that Python chose."""
+    """Returns the standard output for all workers, with the encoding that Python has chosen."""
     raw = _Pipe(descriptor, "w", closefd=False)
     writer = io.BufferedWriter(raw)
     return io.TextIOWrapper(writer, sys.stdout.encoding, sys.stdout.errors)
 
 
 def _become_nobody() -> None:
-    """Changes the user to nobody if this process runs as root."""
+    """Becomes the user `nobody` if this process runs as root."""
     if os.getuid() == 0:
         confine.empty_bounding_set()
         os.setgroups([])

@@ -1,13 +1,14 @@
 """Forks a worker for each request, and reports to the grader how the worker ended.
 
-A datagram with a JSON object on the control socket requests a worker: the object contains the
+A datagram on the control socket with a JSON object requests a worker: the object contains the
 worker's limits, and three descriptors come with it (channel, status, output). A datagram with a
-JSON array passes a file with a batch of requests that may be sent to any worker. On the status
-socket, the worker sends `P` with its pidfd; later, the fork server sends the worker's exit status
-as a JSON array, or `E` and a reason. The worker sends `C` on the channel once it is confined.
+JSON array comes with a file that contains a batch of requests for any worker. On the status socket,
+the worker sends `P` with its pidfd; later, the fork server sends the worker's exit status as a JSON
+array. If there is no worker, the fork server sends `E` and the reason. Once the worker is confined,
+it sends `C` on the channel.
 
-Between two forks, the fork server runs as little code as possible, because each page that it writes
-must be copied, and its huge page split, for as long as a worker shares it.
+Between two forks, the fork server runs as little code as possible: while workers share its memory,
+the kernel must copy each page to which it writes, and split the huge page around it.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from .answering import Request
 
 _REQUEST_BYTES = 1 << 16
 _ANCILLARY_BYTES = socket.CMSG_LEN(3 * struct.calcsize("i"))
-#: the worker's descriptor of its channel
+#: the descriptor of a worker's channel
 CHANNEL = 3
 
-#: a reference that is kept because an answer may change `os`
+#: kept here, because an answer may change `os`
 _exit = os._exit
-#: `os.fork` would run the handlers that modules registered for locks, which are never held in a
-#: process with one thread (`benchmarks/tricks.py` measures their cost). Without them, `random` has
-#: the same state in each fork
+#: `os.fork` would run handlers that modules have registered for locks, which are never held in a
+#: process with one thread (`benchmarks/tricks.py` measures their cost). Without the handlers,
+#: `random` has the same state in all forks
 _fork = getattr(ctypes.PyDLL(None, use_errno=True), "_Fork", os.fork)
 
-#: keeps an object alive even if nothing refers to it
+#: keeps an object alive even if nothing refers to it any more
 _keep = ctypes.pythonapi.Py_IncRef
 _keep.argtypes = (ctypes.py_object,)
 _keep.restype = None
@@ -72,7 +73,7 @@ class Forking:
         self._batches: dict[str, Sequence[Request]] = {}
 
     def run(self) -> None:
-        """Serves requests until this process ends with the grader; the kernel ends the workers."""
+        """Serves requests until this process ends with the grader. The kernel ends the workers."""
         self._poll.register(self._control, select.POLLIN)
         while True:
             for descriptor, _ in self._poll.poll():
@@ -109,9 +110,10 @@ class Forking:
             os.close(output)
 
     def _hold(self, digest: str, kernels: bool, descriptor: int) -> None:
-        """Stores a batch from the grader, which contains nothing from students.
+        """Stores a batch from the grader. It contains nothing from students.
 
-        `kernels` is true if right answers need kernels of the second device that are loaded late.
+        If `kernels` is true, loads the delayed kernels of the second device, which right answers
+        need.
         """
         if kernels:
             warming.load_kernels()
@@ -121,7 +123,7 @@ class Forking:
         self._is_ready = False
 
     def _keep_batches(self, digests: Sequence[str]) -> None:
-        """In a worker, keeps its own batches and drops every reference to the others.
+        """In a worker, keeps the batches for it, and drops every reference to the others.
 
         The others are not freed, because that would copy the pages that contain them.
         """
@@ -129,10 +131,10 @@ class Forking:
         self._batches = {digest: self._batches[digest] for digest in digests}
 
     def _ready_memory(self) -> None:
-        """Prepares memory before the first fork, and again after a batch is stored."""
+        """Prepares the memory before the first fork, and again after a batch was stored."""
         if not self._is_ready:
-            gc.freeze()  # otherwise a worker's garbage collection would write to all pages
-            gc.collect()  # frees blocks that Python keeps for new objects, all over the heap
+            gc.freeze()  # otherwise, a worker's garbage collection would write to all pages
+            gc.collect()  # frees blocks all over the heap that Python keeps for new objects
             heap.close_holes()
             self._in_use = confine.memory_in_use()
             self._is_ready = True
@@ -153,7 +155,7 @@ class Forking:
             if self._namespaces is not None:
                 confine.show()
                 confine.leave_namespaces()
-            else:  # with a pid namespace, the worker ends with its namespace
+            else:  # otherwise, its pid namespace ends it
                 confine.die_with_parent(self._pid)
             os.dup2(channel, CHANNEL)
             os.dup2(output, 1)
@@ -167,18 +169,18 @@ class Forking:
             confine.drop_privileges()
             confine.lock_down(self._rules)
             own_channel = socket.socket(fileno=CHANNEL)
-            own_channel.sendall(b"C")  # if the worker ends after this, it is the student's fault
+            own_channel.sendall(b"C")  # if it ends after this, it is the student's fault
             answering.Server(own_channel, self._others, self._batches).serve()
         except confine.LowLimit as error:
             os.write(2, str(error).encode())
         except BaseException:
             os.write(2, traceback.format_exc().encode())
-        finally:  # even if the answer closed everything: a worker must never return from here
+        finally:  # a worker must never return from here, whatever the answer did
             _exit(1)
 
 
 def _send(status: int, message: bytes) -> None:
-    """Sends a message to the grader, and closes the socket."""
+    """Sends a message to the grader, and closes the status socket."""
     try:
         os.write(status, message)
     except BrokenPipeError:

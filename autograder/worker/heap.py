@@ -1,10 +1,10 @@
-"""Prepares the heap of a process that will fork often, with huge pages and without holes.
+"""Prepares a process's heap for many forks: with huge pages and without holes.
 
-For a huge page, a fork copies one page-table entry instead of 512.
+To inherit a huge page, a fork copies one page-table entry instead of 512.
 
 Imports leave thousands of small free blocks all over the heap. In a fork, malloc hands these out
-first, and writing to each copies a page. If all holes are filled, a fork allocates memory in one
-region. `benchmarks/tricks.py` measures both effects.
+first, and writing to each of them makes the kernel copy a page. Once these holes are filled, a fork
+allocates all its memory in one region. `benchmarks/tricks.py` measures both effects.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
 _M_MMAP_THRESHOLD = -3
 _LARGEST_THRESHOLD = 32 << 20
 _BEYOND_ANY_HOLE = 16 << 20
-#: the alignment in bytes of memory that torch allocates
+#: the alignment of memory that torch allocates, in bytes
 _ALIGNMENT = 64
-#: the sizes of blocks that fill the holes, largest first; small blocks alone would be millions
+#: the sizes of the blocks that fill the holes, largest first; with small blocks alone, there would
+#: be millions
 _SIZES = (*(1 << power for power in range(17, 9, -1)), *range(1000, 8, -16))
 
 
@@ -42,7 +43,7 @@ def use_huge_pages() -> None:
 
 
 def whole_huge_pages(addresses: str) -> tuple[int, int]:
-    """Returns the start and the end of the huge pages in a mapping such as `7f000000-7f400000`."""
+    """Returns the start and the end of the huge pages in a range such as `7f000000-7f400000`."""
     start, end = (int(address, 16) for address in addresses.split("-"))
     return -(-start // HUGE_PAGE) * HUGE_PAGE, end // HUGE_PAGE * HUGE_PAGE
 
@@ -55,7 +56,7 @@ def close_holes() -> None:
     c.malloc.restype = ctypes.c_void_p
     c.malloc.argtypes = [ctypes.c_size_t]
     c.free.argtypes = [ctypes.c_void_p]
-    c.mallopt(_M_MMAP_THRESHOLD, _LARGEST_THRESHOLD)  # otherwise the next block is mapped elsewhere
+    c.mallopt(_M_MMAP_THRESHOLD, _LARGEST_THRESHOLD)  # else the next block is elsewhere
     end = c.malloc(_BEYOND_ANY_HOLE)
     c.free(end)
     for size in _SIZES:
@@ -64,9 +65,10 @@ def close_holes() -> None:
 
 
 def side_by_side(value: Any) -> Any:
-    """Returns a copy of a tree with its objects next to each other, and its tensors in one buffer.
+    """Returns a copy of a tree, with its objects adjacent in memory and its tensors in one buffer.
 
-    Reading an object changes its reference count, so a forked process copies the object's page.
+    Reading an object changes its reference count, which copies the object's page in a forked
+    process.
     """
     close_holes()
     tensors = {id(tensor): tensor for tensor in _tensors(value)}
@@ -84,7 +86,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _adjacent(tensors: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
-    """Returns copies of tensors with the same layouts, and with all numbers in one buffer."""
+    """Returns copies of tensors with the same layouts, whose numbers are all in one buffer."""
     rows = {key: _storage_row(tensor) for key, tensor in tensors.items()}
     places, end = {}, 0
     for key, row in rows.items():
@@ -104,7 +106,7 @@ def _adjacent(tensors: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
 
 
 def _storage_row(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a tensor's memory from the beginning of its storage; empty on the meta device."""
+    """Returns a tensor's memory from the start of its storage, or nothing on the meta device."""
     if tensor.is_meta:
         return torch.empty(0)
     span = wire.span_of(tensor.shape, tensor.stride())

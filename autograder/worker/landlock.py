@@ -26,14 +26,15 @@ _SCOPED = 0b11  # abstract sockets, signals
 
 
 def abi() -> int:
-    """Returns the kernel's Landlock version, or 0 if it has none."""
+    """Returns the kernel's Landlock version, or 0 if it does not have Landlock."""
     return max(0, int(syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)))
 
 
 def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequence[str]) -> int:
-    """Returns a descriptor of a ruleset, which any number of forks can use; may raise OSError.
+    """Returns a descriptor of a ruleset, which any number of forks can use. May raise OSError.
 
-    `listable` folders may be listed; `forgetful` devices such as /dev/null may be read and written.
+    `readable` paths may be read, `listable` folders may be listed, and `forgetful` devices such as
+    /dev/null may be read and written.
     """
     version = abi()
     if version < 1:
@@ -50,13 +51,13 @@ def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequenc
 
 
 def restrict(rules: int) -> None:
-    """Restricts the calling process to a ruleset for good; may raise OSError."""
+    """Restricts the calling process to a ruleset for good. May raise OSError."""
     check(syscall(_RESTRICT_SELF, rules, 0), "landlock_restrict_self")
 
 
 def _ruleset(version: int, rights: int) -> int:
     attributes = struct.pack("QQQ", rights, _NO_TCP, _SCOPED)
-    # Some distributions report version 6 without scopes, so try shorter structs too.
+    # Some distributions report version 6 without having scopes, so also try shorter structs.
     sizes = ([24] if version >= 6 else []) + ([16] if version >= 4 else []) + [8]
     for size in sizes:
         rules = syscall(_CREATE_RULESET, attributes[:size], ctypes.c_size_t(size), 0)

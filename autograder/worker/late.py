@@ -1,10 +1,10 @@
 """Delays loading parts of torch that most processes never use.
 
-torch registers a thousand kernels of the meta device in Python, and loads decompositions and
+torch registers a thousand Python kernels for the meta device, and loads decompositions and
 reference operators that only its compiler and these kernels use. Loading these parts takes a fifth
-of the time of importing torch, in the grader and in its fork server (`benchmarks/startup.py`). Most
-operators also have a C++ kernel for the meta device. This module does not import torch, because it
-affects how torch is imported.
+of the time for importing torch, in the grader and in its fork server (`benchmarks/startup.py`).
+They are rarely needed, because most operators also have a C++ kernel for the meta device. This
+module does not import torch, because it affects how torch is imported.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from types import ModuleType
 from typing import Any
 
 _KERNELS = "torch._meta_registrations"
-#: modules that only the kernels import, but that torch expects to exist
+#: modules that only the kernels import, although torch expects them to exist
 _THEIR_IMPORTS = ("_decomp", "_refs")
-#: a module that the kernels import, but that is also needed elsewhere: without it, torch can't make
-#: generators
+#: a module that the kernels import, and without which torch can't make generators
 _AT_ONCE = "torch._prims.rng_prims"
 _NAMED = re.compile(r"""["']meta["']""")
 
@@ -35,7 +34,7 @@ def defer() -> None:
 
 
 def kernels_are_late() -> bool:
-    """Returns whether the kernels were delayed and have not been loaded since."""
+    """Returns whether the kernels were delayed, and have not been loaded since."""
     return isinstance(sys.modules.get(_KERNELS), _LateModule)
 
 
@@ -48,13 +47,13 @@ def load_kernels() -> bool:
 
 
 def load_if_named(source: str) -> None:
-    """Loads the kernels if code names the device "meta", because using it directly needs them."""
+    """Loads the kernels if code names the device "meta", because direct use of it needs them."""
     if _NAMED.search(source):
         load_kernels()
 
 
 def on_device(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls a function on the meta device, and again if a delayed kernel was missing."""
+    """Calls a function that uses the meta device, and again if a delayed kernel was missing."""
     try:
         return function(*args, **kwargs)
     except NotImplementedError:
@@ -79,7 +78,7 @@ def _real(name: str) -> ModuleType:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Imports a placeholder instead of the kernels, once."""
+    """Imports a placeholder instead of the kernels, but only once."""
 
     def find_spec(
         self, name: str, path: object, target: ModuleType | None = None
@@ -92,8 +91,8 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         sys.meta_path.remove(self)
         package = sys.modules["torch"]
-        for name in _THEIR_IMPORTS:  # not in `sys.modules`, so that an import loads the real ones
+        for name in _THEIR_IMPORTS:  # an import loads the real ones
             if not hasattr(package, name):
                 setattr(package, name, _LateModule(f"torch.{name}"))
-        with contextlib.suppress(ModuleNotFoundError):  # other versions of torch
+        with contextlib.suppress(ModuleNotFoundError):  # in some versions of torch
             importlib.import_module(_AT_ONCE)

@@ -1,4 +1,4 @@
-"""Limits the time of each statement while a module is loaded in a worker, and discards output."""
+"""Limits the time for each statement while a worker loads a module, and discards output."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from types import FrameType
 
 from .statements import StatementTimeout
 
-#: the limit of a statement in real time, as a multiple of its limit in CPU time, because many
-#: processes may share the machine
+#: a statement's limit in real time, as a multiple of its limit in CPU time: for most statements,
+#: and for needed ones. It is larger because many processes may share the machine
 _PATIENCE, _PATIENCE_IF_NEEDED = 5.0, 1.5
 _RINGS_EVERY = 0.1
 
@@ -21,7 +21,8 @@ _RINGS_EVERY = 0.1
 class Timer:
     """Raises `StatementTimeout` in a statement that exceeds its limit. See `statements.Alarm`.
 
-    Limits are CPU seconds: `idle` for a statement that no answer needs, `needed` for all others.
+    The limits are in CPU seconds: `idle` for a statement that no answer needs, `needed` for all
+    others.
     """
 
     def __init__(self, idle: float, needed: float) -> None:
@@ -31,7 +32,7 @@ class Timer:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[Timer]:
-        """Installs the handlers of the two signals within the block; nothing else uses them."""
+        """Within the block, installs handlers for two signals, which nothing else uses."""
         signals = (signal.SIGPROF, signal.SIGALRM)
         before = [(number, signal.signal(number, self._ring)) for number in signals]
         try:
@@ -52,7 +53,7 @@ class Timer:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        """Handles the signal of an expired timer, which repeats until the statement has ended."""
+        """Handles an expired timer's signal, which is repeated until the statement has ended."""
         if self._is_needed is None:
             return
         limit, patience = self._idle, _PATIENCE

@@ -1,6 +1,6 @@
 """Records the outputs of a running cell: streams, results, pictures and errors, in order.
 
-Their size is limited, so that they fit into one frame. Facts that affect a score are never dropped:
+Their size is limited, so that they fit into one frame. What affects a score is never dropped:
 whether something was written to stderr, whether there was an error, and the text of a result.
 """
 
@@ -25,7 +25,7 @@ _SHORTENED = "\n[the rest of the output is left out]\n"
 
 
 class Outputs:
-    """The outputs of one cell; each entry is a dictionary with its `kind`."""
+    """The outputs of one cell; each entry is a dictionary whose `kind` says what it is."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
@@ -67,7 +67,7 @@ class Outputs:
         self.entries = [entry for entry in self.entries if entry["kind"] == "error"]
 
     def _open_stream(self, name: str) -> dict[str, Any] | None:
-        """Returns the stream to extend: the last output or, after too many outputs, any stream."""
+        """Returns the entry to extend: the last one or, if there are too many, an earlier one."""
         last = self.entries if len(self.entries) >= _MOST_ENTRIES else self.entries[-1:]
         streams = (e for e in reversed(last) if e["kind"] == "stream" and e["name"] == name)
         return next(streams, None)
@@ -93,7 +93,7 @@ class Outputs:
 
 
 def _decoded(image: Any) -> bytes:
-    """Returns the bytes of a picture, which IPython passes as bytes or in base64."""
+    """Returns a picture's bytes; IPython passes pictures as bytes or in base64."""
     if isinstance(image, bytes):
         return image
     with contextlib.suppress(ValueError):

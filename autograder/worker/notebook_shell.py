@@ -1,7 +1,7 @@
 """Runs a notebook's cells as a kernel would, but in IPython's own shell in this process.
 
 The fork server creates the notebook, with IPython and a course's packages loaded, so that it is
-ready in each fork. Magics, displayed values and tracebacks are IPython's.
+ready in each fork. IPython handles magics, displayed values and tracebacks.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ from .data_files import DATA_FILES, Files
 from .notebook_outputs import Outputs, Stream
 
 _NO_COMMANDS = "commands of the operating system do not run where notebooks are graded: {}\n"
-#: folders where the fork server may write while it loads packages, in a sandbox and outside
+#: folders in which the fork server may write while it loads packages, in a sandbox and outside
 _PLACES = ("/dev/shm", "/tmp")
 
 
 class Notebook:
-    """The state of one notebook: its names, and the outputs of its running cell."""
+    """The state of one notebook: its names, and the outputs of the running cell."""
 
     def __init__(self, modules: Sequence[str]) -> None:
-        """`modules` are imported now, if possible, so that each worker already has them."""
+        """Imports the `modules` now, if possible, so that each worker already has them."""
         config = Config()
         config.HistoryManager.enabled = False
         config.HistoryManager.hist_file = ":memory:"
         config.InteractiveShell.colors = "NoColor"
         self._shell = _Shell.instance(config=config, ipython_dir="/")
         self._running = False
-        #: a reference that is kept because a student's cell could replace the original
+        #: kept here, because a student's cell could replace the original
         self._run_cell: Callable[..., Any] = _Shell.run_cell
         _load(modules)
-        self.run("1 / 0", is_test=True)  # the first traceback takes longer than later ones
+        self.run("1 / 0", is_test=True)  # the first traceback is slow
 
     @property
     def operations(self) -> Mapping[str, Callable[..., Any]]:
-        """The operations on the notebook that a worker offers to the grader."""
+        """The operations on the notebook that the grader may request from a worker."""
         return {"begin_cells": self.begin, "run_cell": self.run}
 
     def begin(
@@ -78,14 +78,14 @@ class Notebook:
             sys.modules["numpy"].random.seed(seed % (1 << 32))
 
     def run(self, source: str, is_test: bool, mark: str = "") -> list[dict[str, Any]]:
-        """Runs one cell and returns its outputs. A test leaves no trace of its source.
+        """Runs a cell and returns its outputs. A test leaves no trace of its source.
 
-        `mark` is a secret; a test that ran to its end returns it in the last entry.
+        `mark` is a secret; if a test has run to its end, the last entry contains it.
         """
         end = EndOfTest(mark)
         outputs = self._shell.outputs = Outputs()
         self._shell.source = source
-        if is_test:  # earlier cells could have made IPython rewrite code
+        if is_test:  # earlier cells could make IPython rewrite it
             self._shell.ast_transformers = [end] if mark else []
             self._shell.user_ns[end.name] = end.reach
             self._shell.input_transformers_post = []
@@ -95,12 +95,12 @@ class Notebook:
                 self._running = True
                 self._run_cell(self._shell, source, store_history=not is_test)
         except KeyboardInterrupt:
-            pass  # the interrupt came too late for the cell to show it
+            pass  # too late for the cell to show it
         finally:
             self._running = False
             self._shell.user_ns.pop(end.name, None)
             if is_test:
-                self._shell.ast_transformers = []  # later cells do not report their end
+                self._shell.ast_transformers = []  # later cells need not report their end
                 self._forget(known)
         return [*outputs.entries, *end.entries]
 
@@ -123,7 +123,7 @@ class _ValueHook(DisplayHook):
     shell: Any
 
     def quiet(self) -> bool:
-        # IPython looks at its history, which does not contain tests.
+        # IPython would look at its history, which does not contain tests.
         ends_so: Callable[[str], bool] = self.semicolon_at_end_of_expression
         return ends_so(self.shell.source)
 
@@ -167,7 +167,7 @@ class _Shell(InteractiveShell):
         """Does nothing, because graded notebooks need no event loop."""
 
     def ask_exit(self) -> None:
-        """Does nothing on `exit()`, because later cells also count."""
+        """Ignores `exit()`, because later cells also count."""
 
     def system(self, cmd: str) -> None:
         """Refuses `!command` with a printed explanation."""
@@ -190,7 +190,7 @@ class _Shell(InteractiveShell):
 
 @contextlib.contextmanager
 def _taking_over(outputs: Outputs) -> Iterator[None]:
-    """Redirects printed text to the outputs, and makes requests for input fail."""
+    """Within the block, sends printed text to the outputs, and makes requests for input fail."""
     asked = builtins.input, getpass.getpass
     with (
         contextlib.redirect_stdout(Stream("stdout", outputs)),
@@ -208,10 +208,10 @@ def _nobody_answers(*args: Any, **kwargs: Any) -> str:
 
 
 def _load(modules: Sequence[str]) -> None:
-    """Imports modules; if one fails, it will fail again, visibly, in the cell that imports it."""
+    """Imports modules. If one fails, it will fail again, visibly, in the cell that imports it."""
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     place = _writable()
-    os.environ["MPLCONFIGDIR"] = place  # matplotlib needs a writable folder for its list of fonts
+    os.environ["MPLCONFIGDIR"] = place  # matplotlib writes its list of fonts there
     try:
         for module in modules:
             with contextlib.suppress(Exception):
@@ -231,14 +231,14 @@ def _writable() -> str:
 
 
 def _draw(pyplot: Any) -> None:
-    """Draws a picture now, because the first one takes half a second longer than later ones."""
+    """Draws a plot now, because the first one takes half a second longer than later ones."""
     pyplot.plot([0, 1])
     pyplot.gcf().canvas.draw()
     pyplot.close("all")
 
 
 class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Imports modules from the files next to a notebook."""
+    """Imports modules from files next to a notebook."""
 
     def __init__(self, files: Files) -> None:
         self._files = files

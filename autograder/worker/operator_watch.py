@@ -18,11 +18,11 @@ from torch.autograd import profiler_legacy
 
 from .execution import copy_of, gradients
 
-#: added to the operators if a call started a thread, or if one is running
+#: added to the operators if a call has started a thread, or if one is running
 THREAD = "python::thread"
-#: seconds to wait for threads that still run before a call is observed
+#: how many seconds to wait for running threads to end before a call is observed
 _LEFT_SECONDS = 0.2
-#: torch's modules with functions that do the work of an operator, by the paths of their files
+#: modules in torch whose functions do the work of operators, by the paths of their files
 _MODULES = {
     os.path.join(os.path.dirname(torch.__file__), *name.split(".")[1:]) + ".py": name
     for name in ("torch.nn.functional", "torch.distributions.transforms")
@@ -36,12 +36,13 @@ _STARTS = (
 def operators(
     function: Callable[..., Any], args: Sequence[Any], backward: bool
 ) -> tuple[list[str], Any]:
-    """Returns the names of all operators that a call dispatches, and its result.
+    """Returns the names of all operators that a call dispatches, and the call's result.
 
-    With `backward`, includes the backward pass. Composite operators are included (`aten::softmax`).
-    The profiler sees every way to reach an operator (alias, method, getattr, `torch.ops`), because
-    it observes the dispatcher itself. The legacy profiler is used, because it prints nothing and
-    starts no thread. The random number state is restored afterwards.
+    With `backward`, this includes the backward pass. Composite operators are also included, such as
+    `aten::softmax`. However code reaches an operator (by an alias, a method, getattr or
+    `torch.ops`), the profiler sees it, because it observes the dispatcher itself. The legacy
+    profiler is used, because it prints nothing and starts no thread. The state of the random
+    numbers is restored afterwards.
     """
     _await_others()
     starts, chance = thread_starts(), torch.default_generator.get_state()
@@ -53,14 +54,15 @@ def operators(
     finally:
         torch.default_generator.set_state(chance)
     names = profiler.names | functions
-    # In other processes, threads may belong to other code, such as a notebook's kernel.
+    # In a process that is not a worker, threads may belong to other code, such as a notebook's
+    # kernel.
     if _is_heard() and (len(starts) > started or _thread._count()):
         names.add(THREAD)
     return sorted(names), value
 
 
 class _OperatorNames(profiler_legacy.profile):
-    """torch's profiler, reduced to the names of operators, without an event for each."""
+    """torch's profiler, which here keeps only the operators' names instead of an event for each."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call] # torch's
@@ -74,11 +76,11 @@ class _OperatorNames(profiler_legacy.profile):
 
 @contextlib.contextmanager
 def _functions() -> Iterator[set[str]]:
-    """Records the names of torch functions that are called, as `torch.nn.functional::name`.
+    """Within the block, records torch functions that are called, as `torch.nn.functional::name`.
 
-    Functions written in Python need not be operators: `nn.MultiheadAttention` dispatches products
-    and a softmax, and `SoftmaxTransform` dispatches exponentials and a sum. The backward pass is
-    also observed, because it runs in the calling thread.
+    A function in Python need not be an operator: `nn.MultiheadAttention` dispatches products and a
+    softmax, and `SoftmaxTransform` dispatches exponentials and a sum. The backward pass is also
+    observed, because it runs in the calling thread.
     """
     names: set[str] = set()
     before = sys.getprofile()
@@ -113,7 +115,7 @@ def thread_starts() -> list[str]:
 
 
 def record_thread_starts() -> None:
-    """Records every start of a thread from now on; only for a worker's process."""
+    """From now on, records every start of a thread. Call this only in a worker's process."""
     for module in (_thread, threading):
         for name in _STARTS:
             if hasattr(module, name):
@@ -121,7 +123,7 @@ def record_thread_starts() -> None:
 
 
 def _await_others() -> None:
-    """Waits briefly until threads that another question left running have ended."""
+    """Waits briefly for threads to end that another question has left running."""
     end = time.monotonic() + _LEFT_SECONDS
     while _is_heard() and _thread._count() and time.monotonic() < end:
         time.sleep(0.001)

@@ -1,8 +1,8 @@
-"""Builds the seccomp filter for workers, which may compute, read, write and start threads.
+"""Builds the seccomp filter that lets workers compute, read, write and start threads.
 
 System calls that `system_calls` does not list fail with EPERM, so that an honest mistake raises an
-error instead of killing the process; its `ABSENT` calls and newer ones fail with ENOSYS.
-Supports x86_64 and aarch64; on other machines, an OSError is raised, and no tier works.
+error instead of killing the process; the calls in its `ABSENT`, and newer calls, fail with ENOSYS.
+The filter supports x86_64 and aarch64; on other machines, an OSError is raised, and no tier works.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 MACHINE = os.uname().machine
 
-#: the flags that thread libraries set for `clone`, and the one that makes the child a thread
+#: the flags that thread libraries pass to `clone`, and the one that makes the child a thread
 _THREAD_FLAGS, _CLONE_THREAD = 0x7D0F00, 0x10000
 _FUTEX_PRIVATE, _FUTEX_COMMAND = 0x80, 0x7F
 #: WAIT, WAIT_BITSET
 _WAITS = (0, 9)
-#: flags for sending and receiving messages
+#: flags for receiving and sending messages
 _PEEK, _DONTWAIT, _WAITALL, _NOSIGNAL = 0x2, 0x40, 0x100, 0x4000
 #: NORMAL, RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP, and
-#: GUARD_INSTALL, GUARD_REMOVE, with which newer C libraries make the stacks of threads
+#: GUARD_INSTALL and GUARD_REMOVE, which newer C libraries use for thread stacks
 _ADVICES = (0, 1, 2, 3, 4, 8, 14, 15, 16, 17, 102, 103)
 _ACCESS_MODE, _TRUNCATE = 0x3, 0x200
 
@@ -48,10 +48,10 @@ def install() -> None:
 
 @cache
 def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
-    """Returns the filter for a process, in memory, and the header that points to it.
+    """Returns the filter for a process as a buffer, and the header that points to it.
 
-    Workers in pid namespaces all have the same process id, so their filter is made once, before the
-    first fork.
+    Workers in pid namespaces all have the same process id, so their filter is made only once,
+    before the first fork.
     """
     program = program_of(machine, pid)
     memory = ctypes.create_string_buffer(program)
@@ -59,16 +59,16 @@ def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
 
 
 def program_of(machine: str, pid: int) -> bytes:
-    """Returns the filter for a process, including its last steps, which let it signal itself."""
+    """Returns the filter for a process, including the last steps, which let it signal itself."""
     signals_itself = _case(LOOKED_AT["tgkill"][_column(machine)], _only(0, (pid,)))
     return b"".join([prepared(machine), *signals_itself, _step(_RETURN, 0, 0, _DENY)])
 
 
 @cache
 def prepared(machine: str) -> bytes:
-    """Returns the part of the filter that all processes share.
+    """Returns the part of the filter that is the same for all processes.
 
-    Raises OSError on a machine for which there is no filter.
+    Raises OSError if there is no filter for the machine.
     """
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"there is no seccomp filter for {machine}")
@@ -78,7 +78,7 @@ def prepared(machine: str) -> bytes:
         _step(_RETURN, 0, 0, _KILL),
         _step(_LOAD, 0, 0, _NUMBER),
     ]
-    if machine == "x86_64":  # the x32 numbers
+    if machine == "x86_64":  # x32 call numbers
         steps += [_step(_AT_LEAST, 0, 1, 0x40000000), _step(_RETURN, 0, 0, _KILL)]
     steps += [_step(_AT_LEAST, 0, 1, UNKNOWN), _step(_RETURN, 0, 0, _ABSENT)]
     column = _column(machine)
@@ -92,19 +92,19 @@ def prepared(machine: str) -> bytes:
 
 
 def _decisions() -> dict[str, list[bytes]]:
-    """Returns conditions on system call arguments, as filter steps by the name of the call."""
+    """Returns conditions for system call arguments, as filter steps by the call's name."""
     return {
-        # Before version 3 of Landlock, a file opened read-only could be truncated.
+        # Landlock before version 3 lets a process truncate a file that it opens read-only.
         "open": _no_truncation(_ARGUMENT[1]),
         "openat": _no_truncation(_ARGUMENT[2]),
-        # only to the other end of the channel, not to any address
+        # only to the other end of the channel, not to an address
         "sendto": [*_is_zero(4), *_only(3, (0, _NOSIGNAL))],
-        # no out-of-band bytes, and no errors of other sockets
+        # no out-of-band bytes, and no errors from other sockets
         "recvfrom": _only(3, (0, _PEEK, _DONTWAIT, _WAITALL, _NOSIGNAL)),
-        # no merging of pages with those of other workers, and no return of pages to the machine
+        # no merging of pages with those of other workers, and no reclaiming of pages
         "madvise": _only(2, _ADVICES),
-        # Waking needs no write access, and would reach other processes that wait at an address in a
-        # shared library; the C library joins threads by waiting.
+        # Waking needs no write access, and could reach other processes that wait at an address in a
+        # shared library. Waiting is allowed, because the C library joins threads in this way.
         "futex": [
             _step(_LOAD, 0, 0, _ARGUMENT[1]),
             _step(_ANY_BIT, 0, 1, _FUTEX_PRIVATE),
@@ -121,15 +121,16 @@ def _decisions() -> dict[str, list[bytes]]:
             _step(_RETURN, 0, 0, _DENY),
             _step(_RETURN, 0, 0, _ALLOW),
         ],
-        # DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC: no locks, owners or larger pipes
+        # DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC; no locks, owners or larger pipes
         "fcntl": _only(1, (0, 1, 2, 3, 4, 1030)),
-        # TCGETS, TCGETS2 and TIOCGWINSZ (is it a terminal?), FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
+        # TCGETS, TCGETS2, TIOCGWINSZ (which ask about a terminal), FIONREAD, FIONBIO, FIONCLEX,
+        # FIOCLEX
         "ioctl": _only(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),
-        # TYPE, ERROR, PROTOCOL, DOMAIN: not the identity of the grader
+        # TYPE, ERROR, PROTOCOL, DOMAIN, but not the identity of the grader
         "getsockopt": _only(2, (3, 4, 38, 39)),
-        # SET_NAME, GET_NAME, SET_VMA: names of threads and of memory
+        # SET_NAME, GET_NAME, SET_VMA, for names of threads and memory
         "prctl": _only(0, (15, 16, 0x53564D41)),
-        # GET_XCOMP_SUPP, GET_XCOMP_PERM, REQ_XCOMP_PERM: torch's matrix tiles
+        # GET_XCOMP_SUPP, GET_XCOMP_PERM, REQ_XCOMP_PERM, for torch's matrix tiles
         "arch_prctl": _only(0, (0x1021, 0x1022, 0x1023)),
         # A worker may read its own limits, but not change them or read those of others.
         "prlimit64": [*_is_zero(0), *_is_zero(2), _step(_RETURN, 0, 0, _ALLOW)],
@@ -145,7 +146,7 @@ def _step(code: int, if_true: int, if_false: int, k: int) -> bytes:
 
 
 def _case(number: int | None, steps: list[bytes]) -> list[bytes]:
-    """Returns filter steps that apply `steps`, which end in a decision, to one system call."""
+    """Returns filter steps that apply `steps`, which end with a decision, to one system call."""
     return [] if number is None else [_step(_EQUAL, 0, len(steps), number), *steps]
 
 

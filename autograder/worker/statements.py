@@ -1,9 +1,9 @@
 """Executes a student's module or notebook statement by statement.
 
-Definitions, imports and statements that read no answer are executed in order. A statement that
-fails or exceeds its limit affects only code that reads its names, which get a placeholder that
-fails when it is used. A statement that needs a name bound further down is executed again after that
-name is bound, because the cells of a notebook may be in any order.
+Statements are executed in order, except those that only experiment with answers. A statement that
+fails or exceeds its time limit affects only code that reads its names, which get a placeholder that
+fails when it is used. A statement that needs a name that is assigned further down is executed again
+after the assignment, because the cells in a notebook may be in any order.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _OPERATORS = (
     *("radd", "rsub", "rmul", "rmatmul", "rtruediv", "neg", "lt", "le", "gt", "ge", "bool"),
     *("call", "getattr", "getitem", "iter", "len", "contains", "enter", "int", "float", "index"),
 )
-#: the function that Jupyter provides in every cell, and the library that contains it
+#: the function that Jupyter provides in every cell, and its library
 SHOWS, _SHOWING = "display", "IPython"
-#: the errors that evaluating an annotation may raise
+#: the errors that may be raised when an annotation is evaluated
 _IN_ANNOTATIONS = (ImportError, NameError, AttributeError, TypeError)
 _ANNOTATIONS_AS_TEXT = __future__.annotations.compiler_flag
-#: the most characters of a line of code in a message
+#: how many characters of a line of code a message may contain
 _LONGEST_LINE = 100
 
 
-#: receives an error, and whether an answer may need the statement that raised it
+#: a function that gets an error, and whether an answer may need the statement that raised it
 Failed = Callable[[BaseException, bool], None]
 
 
@@ -41,14 +41,14 @@ class StatementTimeout(BaseException):
 
 
 class NotLoaded(NameError):
-    """Raised for a name that has no value because the statement that assigns it has failed."""
+    """Raised for a name without a value, because the statement that assigns it has failed."""
 
 
 class Alarm(Protocol):
     """Raises `StatementTimeout` in a statement that takes longer than its limit."""
 
     def begin(self, is_needed: Callable[[], bool]) -> None:
-        """Is called when a statement begins; `is_needed` is called if the statement takes long."""
+        """Is called when a statement begins; calls `is_needed` if the statement takes long."""
 
     def end(self) -> None:
         """Is called when the statement has ended."""
@@ -92,13 +92,13 @@ def execute(
     failed: Failed = lambda error, is_needed: None,
     only_needed: bool = False,
 ) -> None:
-    """Executes a module in the namespace `own`, except statements that only try out `answers`.
+    """Executes a module in the namespace `own`, without statements that only try out `answers`.
 
-    `stand_ins` maps names to functions that replace the value that the module assigns to the name;
-    the replacement takes effect at that statement, so values made later also use it. `failed` is
-    called for each statement that fails. With `only_needed`, statements are also skipped if no
-    answer reads the names that they bind. Raises an error only for text that is not valid Python,
-    or if `failed` raises one.
+    `stand_ins` maps each name whose value must be substituted to a function that returns a
+    substitute for the module's own value. The value is replaced as soon as it is assigned, so that
+    later statements use the substitute. `failed` is called for each statement that fails. With
+    `only_needed`, statements are also skipped if no answer reads the names that they assign. Raises
+    an error only if the text is not valid Python, or if `failed` raises one.
     """
     tree = ast.parse(source, file)
     statements = [Statement(node) for node in _single_imports(tree.body)]
@@ -109,7 +109,7 @@ def execute(
 
 
 def _single_imports(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yields statements; an import of several modules is split, so that each fails alone."""
+    """Yields statements; splits an import of several modules, so that each can fail alone."""
     for node in body:
         if isinstance(node, ast.Import) and len(node.names) > 1:
             yield from (ast.copy_location(ast.Import([alias]), node) for alias in node.names)
@@ -136,13 +136,13 @@ class _Execution:
         self._chosen = chosen
         self._failed = failed
         self._flags = _future_flags(chosen)
-        #: the number of the statement that assigned each name
+        #: the number of the statement that last assigned each name
         self._bound: dict[str, int] = {}
         #: the numbers of the statements that wait for each name
         self._waiting: dict[str, list[int]] = {}
 
     def run(self, alarm: Alarm | None, only_needed: bool) -> None:
-        """Executes all statements; those waiting for a name are tried again when it is bound."""
+        """Executes all statements; at the end, tries those again that still wait for a name."""
         for name, make in self._stand_ins.items():
             self._own[name] = make(None)
         for number, statement in enumerate(self._chosen):
@@ -152,7 +152,7 @@ class _Execution:
             self._try(number, alarm, is_last=True)
 
     def _try(self, number: int, alarm: Alarm | None, is_last: bool = False) -> None:
-        """Executes a statement, and all statements that waited for a name that it binds."""
+        """Executes a statement, and then those that waited for a name that it assigns."""
         trying = [number]
         while trying:
             number = trying.pop(0)
@@ -164,11 +164,11 @@ class _Execution:
                 trying += self._waiting.pop(name, ())
 
     def _tried(self, number: int, alarm: Alarm | None, is_last: bool) -> str | None:
-        """Executes a statement; returns a name that it needs and that is bound later, or None."""
+        """Executes a statement; returns a missing name that is assigned later, or else None."""
         statement = self._chosen[number]
         binds = statement.binds
         if binds and not [name for name in binds if self._bound.get(name, -1) <= number]:
-            return None  # it had to wait, and a later statement has bound its names since then
+            return None  # it had to wait, and a later statement has assigned its names meanwhile
         functions = {n: self._own[n] for n in binds & self._answers if callable(self._own.get(n))}
         try:
             self._execute(statement, alarm)
@@ -182,7 +182,7 @@ class _Execution:
             self._bound[name] = max(number, self._bound.get(name, -1))
         for name, function in functions.items():
             if not callable(self._own.get(name)):
-                self._own[name] = function  # `softmax = softmax(scores)` is an experiment
+                self._own[name] = function  # undo an experiment such as `softmax = softmax(scores)`
         for name in binds & self._stand_ins.keys():
             self._put_stand_in(name)
         return None
@@ -195,7 +195,8 @@ class _Execution:
             is_annotated = statement.is_definition or isinstance(node, ast.AnnAssign)
             if not is_annotated or self._flags & _ANNOTATIONS_AS_TEXT:
                 raise
-            # An annotation may refer to something absent without any effect on the answer.
+            # An annotation may refer to something that does not exist, which has no effect on the
+            # answer.
             self._exec(node, self._flags | _ANNOTATIONS_AS_TEXT, alarm, statement)
 
     def _exec(self, node: ast.stmt, flags: int, alarm: Alarm | None, statement: Statement) -> None:
@@ -211,11 +212,11 @@ class _Execution:
 
     @cached_property
     def _left(self) -> Counter[str]:
-        """Returns the number of remaining statements that bind each name."""
+        """Returns the number of remaining statements that assign each name."""
         return Counter(name for statement in self._chosen for name in statement.binds)
 
     def _yet_to_come(self, error: BaseException, number: int) -> str | None:
-        """Returns the missing name that made a statement fail, if a later statement binds it."""
+        """Returns the missing name that made a statement fail, if a later statement assigns it."""
         name = getattr(error, "name", None) if isinstance(error, NameError) else None
         if name is None or self._left[name] <= (name in self._chosen[number].binds):
             return None
@@ -240,9 +241,9 @@ class _Execution:
         return not (names.binds | names.sets | names.asked | names.given).isdisjoint(self._reached)
 
     def _leave(self, statement: Statement, error: BaseException) -> None:
-        """Adds placeholders for a failed statement's names; names with earlier values keep them.
+        """Adds placeholders for a failed statement's names, unless they already have a value.
 
-        An endless loop may have assigned any values to its names, so these values do not count.
+        If an endless loop was interrupted, its names may have any values, so these do not count.
         """
         lines = self._source.split("\n")
         line = lines[statement.node.lineno - 1].strip()[:_LONGEST_LINE]
@@ -256,7 +257,7 @@ class _Execution:
             self._own.setdefault(name, _missing_value(name, line, statement.is_import, error))
 
     def _put_stand_in(self, name: str) -> None:
-        """Replaces a name's value with its substitute, under all names that refer to the value."""
+        """Replaces a name's value with its substitute, in all names that refer to this value."""
         value = self._own.get(name)
         has_value = callable(value) and not isinstance(value, MissingValue)
         self._own[name] = stand_in = self._stand_ins[name](value if has_value else None)
@@ -266,7 +267,7 @@ class _Execution:
 
 
 def _future_flags(statements: Sequence[Statement]) -> int:
-    """Returns the compiler flags of `from __future__ import ...` anywhere among the statements."""
+    """Returns the compiler flags for `from __future__ import ...` anywhere in the statements."""
     flags = 0
     for statement in statements:
         node = statement.node

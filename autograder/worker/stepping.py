@@ -1,4 +1,4 @@
-"""Makes several calls in a row, to test for effects of a call on later ones."""
+"""Makes several calls in a row, to test whether a call affects later ones."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def steps(
     calls: Sequence[tuple[Sequence[Any], int | None]],
     no_grad: bool = False,
 ) -> list[Any]:
-    """Makes several calls; the state of a call can be the last argument of a later call.
+    """Makes several calls; a call's state can be the last argument of a later call.
 
-    Each call consists of its arguments and the number of the earlier call whose state it gets, or
-    None. A state is the last item of a call's result, and is passed on as the same object, so that
-    changes by a later call are visible in the results, which the caller reads after the last call.
-    If no state is passed on, later calls reuse the tensor objects of earlier arguments with new
-    numbers, written through `.data`, so that anything cached per object, address or version is out
-    of date; a dictionary is reused with new items. In that case, each result is also changed in
-    place before the next call, as a caller may do.
+    A call is given as its arguments, and the number of the earlier call whose state it gets, or
+    None. The state is the last item in the earlier call's result. It is passed on as the same
+    object, so that the results, which the caller reads after the last call, show whether a later
+    call has changed it. If no state is passed on, later calls reuse the tensor objects of earlier
+    arguments with new numbers, written through `.data`, so that anything cached per object, address
+    or version is out of date; a dictionary is reused with new items. In that case, each result is
+    also changed in place before the next call, as a caller may do.
 
     A layer's calls must not create parameters, whether they require gradients or not.
     """
@@ -55,7 +55,7 @@ def _parameters(function: Callable[..., Any]) -> dict[str, nn.Parameter]:
 def _with_states(
     function: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], int | None]]
 ) -> list[Any]:
-    """Returns the results of calls that may get the state of an earlier call."""
+    """Returns the results of calls that may get an earlier call's state."""
     memo: dict[int, torch.Tensor] = {}
     values: list[Any] = []
     for args, after in calls:
@@ -73,11 +73,11 @@ def _with_the_same_objects(
     for args in calls:
         memo: dict[int, torch.Tensor] = {}
         copies = [copy_of(arg, memo) for arg in args]
-        # A tensor at two positions is still one tensor, and two tensors are still two.
+        # A tensor at two positions must stay one tensor, and two tensors must stay two.
         is_shared = len(memo) < len(tensors_in(copies))
         given = [_written_over(kept, (n, is_shared), arg) for n, arg in enumerate(copies)]
         value = function(*given)
-        # A view of an argument changes with it, as it should.
+        # A view of an argument rightly changes with it, so copy it.
         value = _apart(value, {_memory_of(leaf) for leaf in tensors_in(given)})
         held.append(_HeldResult(value))
     return [one.returned() for one in reversed(held)][::-1]
@@ -89,7 +89,7 @@ class _HeldResult:
     def __init__(self, value: Any) -> None:
         self._value = self._before = self._after = value
         self._leaves = [leaf.detach() for leaf in tensors_in(value)]
-        if all(leaf.layout is torch.strided for leaf in self._leaves):  # others are not answers
+        if all(leaf.layout is torch.strided for leaf in self._leaves):  # others are wrong anyway
             self._before = copy_of(value)
             self._change()
             self._after = copy_of(value)
@@ -103,15 +103,15 @@ class _HeldResult:
                 own = leaf if leaf.is_inference() else leaf.detach()
                 _ = own.logical_not_() if leaf.dtype is torch.bool else own.mul_(-3).add_(7)
             except RuntimeError:
-                # No caller can change a tensor whose elements share memory. A tensor of inference
-                # mode can't be used in training either.
+                # No caller can change a tensor whose elements share memory. But a tensor from
+                # inference mode is an error, because it can't be used in training either.
                 if leaf.is_inference():
                     raise
 
     def returned(self) -> Any:
-        """Returns a copy of the result, including changes that a later call made.
+        """Returns a copy of the result, including changes that a later call has made.
 
-        The object gets its old values back, because an earlier call may also have returned it.
+        Restores the object's values, because an earlier call may also have returned this object.
         """
         if self._before is self._value:
             return self._value
@@ -136,7 +136,7 @@ def _is_untouched(value: Any, after: Any) -> bool:
 
 
 def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:
-    """Returns the earlier argument at `place` with new numbers, if it has the same form."""
+    """Returns the earlier argument at `place`, with new numbers, if it has the same form."""
     if isinstance(arg, dict):
         return _with_items(kept.setdefault(place, arg), dict(arg))
     leaves = tensors_in(arg)
@@ -155,7 +155,7 @@ def _with_items(held: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _apart(value: Any, memories: set[int]) -> Any:
-    """Returns the value, with copies of the tensors whose memory is in `memories`."""
+    """Returns the value with copies of those tensors whose memory is in `memories`."""
     if not any(_memory_of(leaf) in memories for leaf in tensors_in(value)):
         return value
     if isinstance(value, torch.Tensor):
@@ -165,10 +165,10 @@ def _apart(value: Any, memories: set[int]) -> Any:
 
 
 def _memory_of(tensor: torch.Tensor) -> int:
-    """Returns the address of a tensor's memory; -1 for other layouts, such as sparse ones."""
+    """Returns the address of a tensor's memory, or -1 if its layout is not strided."""
     if tensor.layout is not torch.strided:
         return -1
-    # `untyped_storage()` would make an object for the memory, which takes longer than the rest
+    # `untyped_storage()` would create an object, which takes longer than everything else here
     return tensor.data_ptr() - int(tensor.storage_offset()) * tensor.element_size()
 
 

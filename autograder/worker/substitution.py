@@ -1,8 +1,8 @@
-"""Substitutes right answers, computed by the grader, for wrong ones that other answers call.
+"""Substitutes right answers, which the grader computes, for wrong ones that other answers call.
 
-A student's `attention_weights` may call the student's own `scale_scores`. If that is wrong, the
-worker replaces it with a function that sends its arguments to the grader and gets the right value
-or gradient back. The solution itself never enters the worker.
+For example, a student's `attention_weights` may call the student's own `scale_scores`. If the
+latter is wrong, the worker replaces it with a function that sends its arguments to the grader, and
+gets the right value or gradient back. The solution itself never enters the worker.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, t
 
 from .execution import tensors_in
 
-#: sends a request to the grader and returns its reply
+#: a function that sends a request to the grader, and returns its reply
 Exchange = Callable[[tuple[Any, ...]], Any]
 
 
 def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
-    """Returns a differentiable substitute for the student's `own` function of that name.
+    """Returns a differentiable substitute for the student's `own` function with that name.
 
-    If there is no `own` function, for example because its cell failed, arguments are sent in the
-    given order.
+    If there is no `own` function, for example because its cell has failed, arguments are sent in
+    the order in which they are passed.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -49,7 +49,7 @@ def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any
 
 
 def _differentiable(name: str, exchange: Exchange, args: tuple[Any, ...]) -> Any:
-    """Returns the grader's value; autograd also tracks tensors inside tuples."""
+    """Returns the grader's value, in a form that lets autograd also track tensors inside tuples."""
     leaves, form = tree_flatten(list(args))
     forms: list[TreeSpec] = []
     # torch's `apply` has no type annotations.
@@ -72,7 +72,7 @@ class _Substituted(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
         name, exchange, args = ctx.request
-        # A tensor at two positions gets a gradient for each, which autograd adds up here.
+        # A tensor at two positions gets a gradient for each of them, which autograd adds up here.
         apart = tree_map(lambda leaf: leaf.clone() if torch.is_tensor(leaf) else leaf, args)
         gradients = _reply(exchange(("substitute", "gradients", name, apart, list(cotangents))))
         return None, None, None, None, *tree_leaves(gradients)

@@ -1,19 +1,20 @@
-"""Lists the system calls that a worker may make, by number; `seccomp` builds a filter from them.
+"""Lists the system calls that a worker may make, from which `seccomp` builds a filter.
 
 The list was found by tracing answers to all assignments, and extended with the calls that other
-versions of the C library and of Python use for the same purposes; the test run grades every right
-answer of the course under the filter. All other calls fail with EPERM, except that the calls in
-`ABSENT` and newer calls fail with ENOSYS, as if the kernel did not have them.
+versions of Python and the C library use for the same purposes; the tests grade all of the course's
+right answers under the filter. Other calls fail with EPERM, but the calls in `ABSENT`, and newer
+calls, fail with ENOSYS, as if the kernel did not have them.
 """
 
 from __future__ import annotations
 
-#: numbers on (x86_64, aarch64); None if an architecture has no such call
+#: the numbers on x86_64 and aarch64, or None if an architecture has no such call
 Numbers = tuple[int | None, int | None]
 
 #: calls that are allowed with any arguments
 ALLOWED: dict[str, Numbers] = {
-    # The worker's channel and output, and pipes; descriptors are limited, and files can't grow.
+    # The worker's channel and output, and pipes; the number of descriptors is limited, and files
+    # can't grow.
     "read": (0, 63),
     "readv": (19, 65),
     "pread64": (17, 67),
@@ -34,7 +35,7 @@ ALLOWED: dict[str, Numbers] = {
     "ppoll": (271, 73),
     "select": (23, None),
     "pselect6": (270, 72),
-    # Modules that are imported late, and data of the standard library; Landlock limits which files
+    # Modules that are imported late, and the standard library's data; Landlock limits which files
     # can be read.
     "stat": (4, None),
     "lstat": (6, None),
@@ -51,13 +52,13 @@ ALLOWED: dict[str, Numbers] = {
     "getcwd": (79, 17),
     "chdir": (80, 49),
     "fchdir": (81, 50),
-    # Memory for malloc; torch also writes machine code into pages that it then makes executable.
+    # Memory for malloc; torch also writes machine code to pages that it then makes executable.
     "mmap": (9, 222),
     "munmap": (11, 215),
     "mprotect": (10, 226),
     "mremap": (25, 216),
     "brk": (12, 214),
-    # Threads that `clone` has made, and their end.
+    # Threads that `clone` has created, and their end.
     "set_robust_list": (273, 99),
     "rseq": (334, 293),
     "gettid": (186, 178),
@@ -66,7 +67,7 @@ ALLOWED: dict[str, Numbers] = {
     "getcpu": (309, 168),
     "exit": (60, 93),
     "exit_group": (231, 94),
-    # The worker's own signal handlers and timers, which do not affect other workers.
+    # The worker's own signal handlers and timers, which affect no other worker.
     "rt_sigaction": (13, 134),
     "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139),
@@ -105,7 +106,7 @@ ALLOWED: dict[str, Numbers] = {
     "getgroups": (115, 158),
 }
 
-#: calls that are allowed with some arguments, which `seccomp` checks
+#: calls that are allowed with certain arguments only, which `seccomp` checks
 LOOKED_AT: dict[str, Numbers] = {
     "open": (2, None),
     "openat": (257, 56),
@@ -123,8 +124,8 @@ LOOKED_AT: dict[str, Numbers] = {
     "tgkill": (234, 131),
 }
 
-#: calls whose flags are in memory, where a filter can't read them; the C library works without
-#: these calls
+#: calls whose flags are in memory, which a filter can't read; the C library works without these
+#: calls
 ABSENT: dict[str, Numbers] = {"clone3": (435, 435), "openat2": (437, 437)}
-#: calls from this number on fail as unknown, even if the kernel has them
+#: calls with this number or a higher one fail as if unknown, even if the kernel has them
 UNKNOWN = 450

@@ -1,8 +1,8 @@
-"""Runs code that is slow the first time in the fork server, so that it is fast in every worker.
+"""Runs code in the fork server that is slow the first time, so that it is fast in every worker.
 
 Python specializes code in its first few runs, and torch looks up its operators on first use.
-Without this module, each fork would do all of this again, and each write to the fork server's
-memory would copy a page. `benchmarks/tricks.py` measures the gain.
+Without this module, each fork would do all of this again, and every write to memory that it shares
+with the fork server would copy a page. `benchmarks/tricks.py` measures the gain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from torch import nn
 
 from . import answering, compiler, execution, late, operator_watch, wire
 
-#: the number of runs: Python specializes code by the eighth one, and its parts a few runs later
+#: the number of runs; Python has specialized code after eight of them, and its parts a few runs
+#: later
 _TIMES = 24
 _NAME = "warming"
 _TEXT = '''
@@ -59,7 +60,7 @@ class Mixing(nn.Module):
 
 
 def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> None:
-    """Imports the modules that exist, and runs typical code, repeatedly with `many_workers`."""
+    """Imports the modules that exist, and runs typical code; with `many_workers`, repeatedly."""
     compiler.defer()
     compiler.never_compile()
     for name in modules:
@@ -67,13 +68,13 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
             importlib.import_module(name)
     operator_watch.record_thread_starts()
     use(second_device, many_workers)
-    sys._clear_type_cache()  # otherwise workers write to the names in its entries
+    sys._clear_type_cache()  # workers would write to names in its entries
     for _ in range(_TIMES if many_workers else 0):
         _answer_all()
 
 
 def use(second_device: bool, many_workers: bool) -> None:
-    """Runs code that answers usually need, once."""
+    """Runs the code that answers usually need, only once."""
     _use_torch()
     if many_workers:
         torch.vmap(torch.sum)(torch.ones(2, 3))  # loads code that few answers need
@@ -89,7 +90,7 @@ def load_kernels() -> None:
 
 
 def _answer_all() -> None:
-    """Sends typical requests to a made-up module, as the grader would."""
+    """Sends typical requests for a made-up module, as the grader would."""
     inputs, scores = torch.ones(2, 3, 4), torch.ones(3, 2).T
     weights = {"project.bias": torch.zeros(4)}
     asked: tuple[tuple[Any, ...], ...] = (
@@ -129,7 +130,7 @@ def _use_torch() -> None:
 
 
 def _use_second_device() -> None:
-    """Runs operators that a layer uses after it has been moved."""
+    """Runs operators that a layer uses after it was moved to the second device."""
     layer, inputs = nn.Linear(4, 4, device="meta"), torch.ones(2, 3, 4, device="meta")
     execution.call(layer, [inputs])
     execution.call(inputs.masked_fill, [inputs > 0, 0.0])

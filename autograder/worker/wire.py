@@ -1,11 +1,12 @@
-"""Encodes frames between grader and worker as JSON and raw tensor bytes, never as pickle.
+"""Encodes frames between grader and worker as JSON and raw tensor bytes, never with pickle.
 
 A frame is `<id u32, header length u32, data length u64> header data`, all little-endian. In the
-header, a value is itself (None, bool, int, float, str) or an object with one key: T tensor, S the
-same tensor again, M tensor on the meta device, U tuple, L list, D dict, N namespace. `decode`
-treats every byte as hostile. Tensors from the grader keep their memory layout: an argument may be
-transposed, sliced or expanded, and may start after the beginning of its memory. Tensors that the
-grader receives are contiguous, so that no reply is larger than its bytes.
+header, a value is either itself (None, bool, int, float, str) or an object with one key: T for a
+tensor, S for the same tensor again, M for a tensor on the meta device, U for a tuple, L for a list,
+D for a dict, N for a namespace. `decode` treats every byte as hostile. Tensors from the grader keep
+their memory layout: an argument may be transposed, sliced or expanded, and may begin after the
+start of its memory. Tensors that the grader receives are contiguous, so that none is larger than
+the bytes that were sent.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 
 import torch
 
-#: below this number of bytes, copying is faster than making a view
+#: below this number of bytes, copying is faster than creating a view
 SMALL_BYTES = 1 << 16
 
 DTYPES: dict[str, torch.dtype] = {
@@ -39,7 +40,7 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def span_of(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Returns the number of memory elements from a tensor's first element to its last."""
+    """Returns the number of elements in memory from a tensor's first element to its last."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
@@ -51,12 +52,12 @@ def memory_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def as_view(memory: torch.Tensor, shape: Sequence[int], strides: Sequence[int]) -> torch.Tensor:
-    """Returns a view that begins one element after the beginning of its memory, as a slice may."""
+    """Returns a view that begins one element after the start of its memory, as a slice may."""
     return torch.cat([memory[:1], memory]).as_strided(shape, strides, 1)
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor can be sent as it is once it is contiguous, as most tensors can."""
+    """Returns whether a tensor can be sent as it is, provided it is contiguous; most can."""
     return (
         type(tensor) in _PLAIN
         and tensor.dtype in NAMES
@@ -69,12 +70,12 @@ def is_plain(tensor: torch.Tensor) -> bool:
 def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
     """Returns the memory of a contiguous tensor; a view keeps the tensor alive.
 
-    Raises `ValueError` if its storage was freed.
+    Raises `ValueError` if the tensor's storage was freed.
     """
     size, address = tensor.nbytes, tensor.data_ptr()
     if size and not address:
         raise ValueError("a tensor whose memory was freed is not an answer")
-    if size < SMALL_BYTES:  # a view needs a ctypes type for each size (benchmarks/tricks.py)
+    if size < SMALL_BYTES:  # views need a ctypes type per size (benchmarks/tricks.py)
         return ctypes.string_at(address, size)
     memory = (ctypes.c_char * size).from_address(address)
     memory.owner = tensor  # type: ignore[attr-defined]
@@ -84,10 +85,11 @@ def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
 HEAD = struct.Struct("<IIQ")
 MAX_DEPTH = 20
 MAX_ITEMS = 100_000
-#: the most items in a dictionary, whose keys can be chosen so that each is compared with all others
+#: the most items in a dictionary, because keys can be chosen so that each is compared with all
+#: others
 MAX_PAIRS = 2_000
 MAX_DIMENSIONS = 12
-#: the most tensors in a frame, each counted as often as it is referenced
+#: the most tensors in a frame, each counted once per reference
 MAX_TENSORS = 10_000
 MAX_HEADER_BYTES = 1 << 20
 _MOST_OF_ONE_SIZE = 1 << 40
@@ -105,7 +107,7 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
     encoder = _Encoder(layouts)
     header = encoder.node(value).encode()
     start = HEAD.pack(frame_id, len(header), encoder.size) + header
-    if encoder.size < SMALL_BYTES:  # send it as one part, because every part wakes the other side
+    if encoder.size < SMALL_BYTES:  # one part, because each part wakes the other side
         yield b"".join([start, *map(bytes_of, encoder.tensors)])
         return
     yield start
@@ -114,14 +116,14 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
 
 
 def header_of(value: Any) -> bytes:
-    """Returns the header of a frame with a value: everything except the tensors' numbers."""
+    """Returns the header of the frame for a value: everything except the tensors' numbers."""
     return _Encoder(layouts=True).node(value).encode()
 
 
 def decode(
     header: bytes, data: bytearray, layouts: bool = False, most_bytes: int | None = None
 ) -> Any:
-    """Returns the value of a frame; raises `BadFrame` if the frame is not valid.
+    """Returns the value in a frame; raises `BadFrame` if the frame is not valid.
 
     `most_bytes` limits the size of all tensors, each counted once per reference.
     """
@@ -206,7 +208,7 @@ class _Encoder:
         shape: tuple[int, ...],
         strides: tuple[int, ...] | None,
     ) -> str:
-        """Returns the node of `value`; sends `plain`, because a subclass may misreport its data."""
+        """Returns the node for `value`; sends `plain`, as a subclass may misreport its data."""
         self._index[id(value)] = len(self._index)
         if size := plain.nbytes:
             self.size += size
@@ -217,7 +219,7 @@ class _Encoder:
 
 @lru_cache(4096)
 def _sizes(sizes: tuple[int, ...]) -> str:
-    """Returns the text of a shape or strides; cached because most occur many times."""
+    """Returns a shape or strides as text; cached, because most occur many times."""
     return str(list(sizes))
 
 
@@ -271,7 +273,7 @@ class _Decoder:
         return self._tensors[index]
 
     def _count(self, size: int) -> None:
-        """Counts a tensor at each reference, because readers of a reply process it each time."""
+        """Counts a tensor at each reference, because the reply's reader processes it each time."""
         self._named += 1
         self._named_bytes += size
         too_large = self._most_bytes is not None and self._named_bytes > self._most_bytes
@@ -291,7 +293,7 @@ class _Decoder:
             raise BadFrame("tensor data is too short")
         self._count(size)
         if not size:
-            tensor = torch.empty(memory, dtype=dtype, device="cpu")  # the default may have changed
+            tensor = torch.empty(memory, dtype=dtype, device="cpu")  # whatever the default is
         else:
             if dtype is torch.bool and self._data[start : self.offset].translate(None, b"\0\1"):
                 raise BadFrame("a bool that is neither 0 nor 1")
@@ -324,7 +326,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
 def error_text(error: BaseException) -> str:
     """Returns an error's message; for an unknown name, adds the most similar known name.
 
-    Returns an empty string if the message can't be read: the error's class may be the student's.
+    Returns an empty string if the message can't be read, because the error's class may be the
+    student's.
     """
     try:
         return _error_text(error)
