@@ -251,26 +251,28 @@ def _require_different_scores(scores: Mapping[tuple[str, str], float]) -> None:
 def _table(rows: list[Row], students: int, repeats: int) -> str:
     ours = rows[0].each
     lines = [
-        "# The cost of grading, compared with other ways",
+        "# The cost of grading, compared with other tools",
         "",
         "`make bench` writes this page. It measures the CPU time of all processes that a command "
         f"starts, for two classes of {students} submissions to `{ASSIGNMENT}` with three exercises "
-        f"each. No two answers return the same numbers. Figures are medians of {repeats} runs. The "
-        "cost of one more submission is computed from the difference between a class and the mean "
-        "of its halves, because both include the same start. The first class has right answers in "
-        "ordinary code. In the second class, all answers are written in unusual ways, such as "
-        "loops over single numbers, and one exercise of each submission is wrong. Unusual answers "
-        "take longer, and wrong answers are called again to name the mistake.",
+        "each. No two answers return the same numbers. The figures are medians of "
+        f"{repeats} runs. The cost of one more submission is computed from the difference between "
+        "a class and the mean of its two halves, because the start costs the same for all of them. "
+        "The first class contains right answers in ordinary code. In the second class, all answers "
+        "are written in unusual ways, such as loops over single numbers, and one exercise of each "
+        "submission is wrong. Unusual answers take longer, and wrong answers are called again to "
+        "name the mistake.",
         "",
         "For comparison, nbgrader and otter-grader (which grade notebooks) and pytest grade the "
         f"first {_FEW} submissions of the second class; the answer cells of the notebooks contain "
-        "the modules. If nbgrader or otter-grader does not find a wrong answer, the benchmark "
-        "writes no table, because a grader that runs no tests would seem fast.",
+        "the modules. If nbgrader or otter-grader misses a wrong answer, the benchmark does not "
+        "write a table, because a grader that does not run the tests would seem fast.",
         "",
         f"Measured on {date.today()} with Python {platform.python_version()}, PyTorch "
         f"{torch.__version__}, {os.cpu_count()} cores, Linux {platform.release()}.",
         "",
-        "| | run for each | start, s | one more submission, ms | times the first row | peak, MiB |",
+        "| | run for each submission | start, s | one more submission, ms | relative to the first "
+        "row | peak, MiB |",
         "|---|---|---|---|---|---|",
     ]
     lines += [
