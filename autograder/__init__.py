@@ -1,6 +1,6 @@
 """Autograded exercises that build the attention mechanism, and their grader.
 
-Provides most commands for instructors as functions, and imports each on its first use::
+Provides most of the instructors' commands as functions, each imported when it is first used::
 
     import autograder
 

@@ -1,4 +1,4 @@
-"""Parses and formats due dates and durations as people write them; refuses ambiguous texts.
+"""Parses and formats due dates and durations as people write them; rejects ambiguous texts.
 
 A due date must name its time zone, because otherwise the same text means different moments in
 different places. Work that is submitted in the minute of the due date is on time. A date without a
@@ -20,21 +20,23 @@ _TIME = r"(?:[ T](?P<time>\d{2}:\d{2}(?::\d{2})?))?"
 _WHOLE = re.compile(rf"{_DATE}{_TIME}(?: ?(?P<zone>[^\s\d].*|[+-]\d.*))?")
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})")
 _END_OF_DAY = time(23, 59, 59)
-#: the accepted years; near the ends of Python's calendar, converting to another time zone fails
+#: the first and last year that are accepted; near the ends of Python's calendar, a conversion to
+#: another time zone may fail
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
-#: abbreviations that mean the same offset everywhere and are not names of time zones
+#: abbreviations that mean the same offset everywhere but are not the names of time zones
 _OFFSETS_OF = {
     **{"CEST": 2, "EEST": 3, "WEST": 1, "EDT": -4, "MDT": -6, "PDT": -7},
     **{"AEDT": 11, "AEST": 10, "NZDT": 13, "NZST": 12},
 }
-#: a place for each abbreviation; a date is refused if clocks there show a different one that day
+#: a place where each abbreviation is used; a date is rejected if a different one is in use there on
+#: that day
 _PLACES_OF = {
     **{"CEST": "Europe/Berlin", "EEST": "Europe/Athens", "WEST": "Europe/Lisbon"},
     **{"EDT": "America/New_York", "MDT": "America/Denver", "PDT": "America/Los_Angeles"},
     **{"AEDT": "Australia/Sydney", "AEST": "Australia/Brisbane"},
     **{"NZDT": "Pacific/Auckland", "NZST": "Pacific/Auckland"},
 }
-#: system files next to the time zones, which other machines may lack or define differently
+#: system files in the folder of time zones, which other machines may lack or define differently
 _NOT_ZONES = ("localtime", "posixrules", "Factory", "right/", "posix/")
 
 _UNITS = {
@@ -58,7 +60,7 @@ def duedate_text(due: DueDate) -> str:
 def moment_text(moment: datetime, due: DueDate | None) -> str:
     """Formats a naive UTC datetime in the time zone of the due date, or in UTC if there is none.
 
-    The text includes the UTC offset in the hour that occurs twice when clocks are set back.
+    In the hour that occurs twice when clocks are set back, the text includes the UTC offset.
     """
     if due is None:
         return f"{moment:%Y-%m-%d} {moment:%H:%M:%S} UTC"
@@ -133,10 +135,10 @@ def _zone(name: str) -> tuple[tzinfo, str]:
 
 
 def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
-    """Adds the time zone to a local time; raises `ValueError` if that time occurs twice or never.
+    """Adds a time zone to a local time; raises `ValueError` if that time occurs twice or never.
 
-    This happens when clocks are changed: the two values of Python's `fold` then have different
-    offsets. A year outside of 1970 to 2999 also raises `ValueError`. Errors quote `text`.
+    Such times exist when clocks are changed; Python then returns a different offset for each value
+    of `fold`. A year before 1970 or after 2999 also raises `ValueError`. Errors quote `text`.
     """
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
         raise ValueError(f"{text!r}: expected a year from {_FIRST_YEAR} to {_LAST_YEAR}")
@@ -147,7 +149,10 @@ def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
 
 
 def parse_duration(text: str) -> timedelta:
-    """Parses `2d`, `36 h`, `1 day 12 hours`, `90min`, `0`; raises `ValueError` for other texts."""
+    """Parses a duration such as `2d`, `36 h`, `1 day 12 hours`, `90min` or `0`.
+
+    Raises `ValueError` for any other text.
+    """
     rest = text.strip().lower().removeprefix("+").strip()
     if rest == "0":
         return timedelta()

@@ -28,7 +28,7 @@ from .records import Verdict
 
 
 def install_with(extra: str) -> str:
-    """Returns the command that installs an extra from a wheel; the package is not on PyPI."""
+    """Returns the command that installs an extra from a wheel: the package is not on PyPI."""
     return (
         f"pip install 'WHEEL[{extra}]', where WHEEL is the wheel, or the folder, that this package "
         "was installed from"
@@ -40,11 +40,11 @@ class AutograderError(Exception):
 
 
 class UserError(AutograderError):
-    """Raised for an error that the user must correct; the message says how."""
+    """Raised for a problem that the user must fix; the message says how."""
 
 
 class ContentError(UserError):
-    """Raised if a file of the course is wrong."""
+    """Raised if a file in the course is wrong."""
 
     def __init__(self, path: Path, line: int | None, problem: str, fix: str) -> None:
         where = f"{path}:{line}" if line is not None else str(path)
@@ -61,7 +61,7 @@ class IsolationUnavailable(UserError):
 
 
 class GraderError(AutograderError):
-    """Raised for a fault of the grader itself, never for a student's."""
+    """Raised if the grader itself fails, never because of a student's code."""
 
 
 class SandboxError(GraderError):
@@ -73,7 +73,7 @@ class SandboxKilled(SandboxError):
 
 
 class AnswerFault(AutograderError):
-    """Raised if a student's code fails while a test is calling it; `verdict` says how.
+    """Raised if a student's code fails while a test is calling it; `verdict` is the kind of fault.
 
     Failures with the same `cause` are reported in one message.
     """
@@ -83,7 +83,7 @@ class AnswerFault(AutograderError):
 
 
 class AnswerMissing(AnswerFault):
-    """Raised if the submission does not define the name of the question."""
+    """Raised if the submission does not define the function or class that the question asks for."""
 
     verdict = Verdict.MISSING
 
@@ -110,13 +110,13 @@ class AnswerTimeout(AnswerFault):
 
 
 class AnswerMemory(AnswerFault):
-    """Raised if an allocation fails at the memory limit."""
+    """Raised if the answer tries to allocate more memory than the limit allows."""
 
     verdict = Verdict.MEMORY
 
 
 class AnswerCrashed(AnswerFault):
-    """Raised if the student's process ends."""
+    """Raised if the student's process ends during a call."""
 
     verdict = Verdict.CRASHED
 
@@ -128,12 +128,12 @@ class AnswerOutputLimit(AnswerFault):
 
 
 class AnswerForbidden(AnswerFault):
-    """Raised if the answer uses a call that the question does not allow."""
+    """Raised if the answer makes a call that the question does not allow."""
 
     verdict = Verdict.FORBIDDEN
 
 
 class AnswerProtocol(AnswerFault):
-    """Raised for a reply that is too large, malformed, or of a type that can't be sent."""
+    """Raised if the reply is too large, is malformed, or has a type that can't be sent."""
 
     verdict = Verdict.PROTOCOL

@@ -1,4 +1,4 @@
-"""Replaces files in one step, so that a reader sees the old or the new file, but never a part.
+"""Replaces files in one step, so that a reader sees the old or the new file, never part of one.
 
 Also locks a folder, so that only one process at a time changes it.
 """
@@ -42,7 +42,7 @@ def replace_bytes(path: Path, data: bytes) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Yields a temporary file to write to, which replaces `path` at the end of the block.
+    """Yields a temporary file, which replaces `path` at the end of the block.
 
     An existing file keeps its permissions; those of a new file follow the umask. Raises `UserError`
     if the file can't be written.
@@ -78,10 +78,10 @@ def _refused(path: Path, error: OSError) -> UserError:
 
 @contextlib.contextmanager
 def running_alone(lock_file: Path, what: str) -> Iterator[None]:
-    """Locks the folder of `lock_file` during a block; creates the folder if it does not exist.
+    """Locks the folder that contains `lock_file` during a block; creates the folder if necessary.
 
-    Raises `UserError` at once if another process holds the lock. `what` names the work in that
-    error's message, such as "collection".
+    Raises `UserError` at once if another process holds the lock. `what`, such as "collection",
+    names the work in the error's message.
     """
     folder = lock_file.parent
     folder.mkdir(parents=True, exist_ok=True)

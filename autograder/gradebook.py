@@ -1,4 +1,4 @@
-"""Provides `configure` for each class's `nbgrader_config.py`, which imports it from here."""
+"""Provides `configure`, which each class's `nbgrader_config.py` imports from here."""
 
 from .nbgrader import configure
 

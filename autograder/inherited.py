@@ -1,7 +1,7 @@
-"""Removes environment variables of the caller that could change inputs or points.
+"""Removes the caller's environment variables that could change inputs or points.
 
-No other module removes them. The fork server of the sandbox has its own environment
-(`sandbox.fork_server`) and inherits none of these.
+No other module removes them. The sandbox's fork server has its own environment
+(`sandbox.fork_server`) and inherits none of these variables.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-#: the prefix of pytest's variables, which change the collected tests and the loaded plugins
+#: the prefix of pytest's variables, which change which tests are collected and which plugins are
+#: loaded
 _PYTESTS = "PYTEST_"
 #: the variables that choose threads and kernels for torch and the libraries below it
 _KERNELS = ("ATEN_", "DNNL_", "KMP_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_", "PYTORCH_", "TORCH_")
-#: variables that change how a Python process runs; those with paths of packages are kept
+#: variables that change how a Python process runs; those that contain paths to packages are kept
 _PYTHONS = (
     *("PYTHONBREAKPOINT", "PYTHONDEVMODE", "PYTHONHASHSEED", "PYTHONINSPECT", "PYTHONMALLOC"),
     *("PYTHONOPTIMIZE", "PYTHONSTARTUP", "PYTHONVERBOSE", "PYTHONWARNINGS"),
@@ -24,8 +25,8 @@ _PYTHONS = (
 def forget_callers_settings() -> None:
     """Removes variables that change how this process and its children compute.
 
-    A command calls this before it imports torch, which reads most of these variables during its
-    import.
+    A command calls this before it imports torch, because torch reads most of these variables while
+    it is imported.
     """
     for name in [n for n in os.environ if n.startswith(_KERNELS) or n in _PYTHONS]:
         del os.environ[name]

@@ -60,7 +60,7 @@ class Tier(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one question. `assignment.toml` may replace the default of each limit."""
+    """The limits for one question. `assignment.toml` may override any of the defaults."""
 
     wall_seconds: float = 10.0
     cpu_seconds: float = 10.0
@@ -71,7 +71,7 @@ class Limits:
 
 
 class _Sent:
-    """A record that jobs send to the grader; without this class, pickling takes twice as long."""
+    """The base class of records that jobs send to the grader; it makes pickling twice as fast."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -92,9 +92,9 @@ class TestResult(_Sent):
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult(_Sent):
-    """The score, verdict and tests of one question.
+    """The score, verdict and test results of one question.
 
-    Wrong answers with equal replies to the same calls have the same `behaviour`.
+    Wrong answers that give equal replies to the same calls have the same `behaviour`.
     """
 
     question: str
@@ -122,7 +122,7 @@ class ExerciseResult(_Sent):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionResult(_Sent):
-    """One line of `results.jsonl`; `judging` is the version of the judging code that made it."""
+    """One line of `results.jsonl`; `judging` is the version of the code that judged it."""
 
     student: str
     assignment: str
@@ -156,9 +156,9 @@ class SubmissionResult(_Sent):
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> SubmissionResult:
-        """Returns the record for a line that the schema accepts."""
+        """Returns the record for a document that fits the schema."""
         return cls(
-            student=intern(document["student"]),  # thousands of lines share these names
+            student=intern(document["student"]),  # thousands of results share these names
             assignment=intern(document["assignment"]),
             submission_digest=document["submission_digest"],
             suite_digest=document["suite_digest"],
@@ -203,7 +203,7 @@ def _question(document: dict[str, Any]) -> QuestionResult:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A function or class of a solution module that earns points."""
+    """A function or class in a solution module that earns points."""
 
     name: str
     is_class: bool
@@ -212,7 +212,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """One exercise and the paths of its files; it has the same name in all folders."""
+    """One exercise and the paths of its files; every folder calls the exercise by the same name."""
 
     assignment: str
     name: str
@@ -226,9 +226,9 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class DueDate:
-    """A due date, with the name of the time zone in which the instructor wrote it.
+    """A due date, and the name of the time zone in which the instructor wrote it.
 
-    `at` has a time zone. A submission is late only if it arrives after `at` plus `grace`.
+    `at` is aware of its time zone. A submission is late only if it arrives after `at` plus `grace`.
     """
 
     at: datetime
@@ -243,7 +243,7 @@ class DueDate:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One assignment: its exercises in teaching order and the limits of its questions."""
+    """One assignment: its exercises in teaching order, and the limits for its questions."""
 
     name: str
     title: str

@@ -1,7 +1,7 @@
-"""Reads JSON that a student, a platform or another machine has written; no other module does this.
+"""Reads JSON that was written by a student, a platform or another machine; no other module does so.
 
-Any fault of the text raises `ValueError`. The limit of nesting is always the same; Python's own
-limit depends on Python's version and on the depth of the call stack.
+Anything wrong with the text raises `ValueError`. The limit on nesting is always the same, whereas
+Python's own limit depends on Python's version and on the depth of the call stack.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import gc
 import json
 from typing import Any
 
-#: how deep lists and objects may be nested; Jupyter's outputs reach a depth of a few dozen
+#: how deeply lists and objects may be nested; Jupyter's outputs reach a depth of a few dozen
 MAX_DEPTH = 500
 _HOLDERS = (dict, list)
 
@@ -18,8 +18,8 @@ _HOLDERS = (dict, list)
 def read_untrusted_json(data: bytes | str, *, strict: bool = False) -> Any:
     """Returns the value of a JSON text; raises `ValueError` if it is invalid or nested too deeply.
 
-    With `strict`, NaN and Infinity are errors, too: JSON does not have them, but notebooks contain
-    them. The caller limits the size of the text.
+    With `strict`, NaN and Infinity are errors, too: they are not JSON, but some notebooks contain
+    them. The caller must limit the size of the text.
     """
     looks = gc.isenabled()
     gc.disable()  # garbage collection would take most of the time and find nothing

@@ -1,4 +1,4 @@
-"""Reads a course from disk: its exercises, the points for its tests, and its release files."""
+"""Reads a course from disk: its exercises, the points for its tests, and its released files."""
 
 from .content import (
     BEGIN_SOLUTION,

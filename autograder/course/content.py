@@ -1,7 +1,7 @@
 """Reads the folders of a course into records.
 
-Files are found by the name of their exercise; nothing is registered. Every content error names the
-file, the line and the fix.
+Files are found by the name of their exercise; nothing needs to be registered. Every content error
+names the file, the line and the fix.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ SUPPLIED = "# supplied"
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The instructor's folder and the assignments that `source/` contains.
+    """A course: the instructor's folder, and the assignments that its `source/` contains.
 
-    `broken` contains the error for each assignment that can't be read; `assignments` contains the
-    others.
+    `assignments` contains the assignments that could be read, and `broken` contains the error for
+    each of the others.
     """
 
     root: Path
@@ -68,10 +68,10 @@ def words_of(name: str) -> str:
 
 
 def find_root(start: Path) -> Path:
-    """Returns the nearest folder at or above `start` with `source/` and `solutions/` in it.
+    """Returns the nearest folder, at or above `start`, that contains `source/` and `solutions/`.
 
-    A folder among submissions counts only if `start` itself is the course. Raises `UserError` if
-    there is none.
+    Ignores a folder among submissions, unless `start` names exactly that folder. Raises `UserError`
+    if there is no course folder.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "source").is_dir() and (folder / "solutions").is_dir():
@@ -87,9 +87,9 @@ def find_root(start: Path) -> Path:
 def load_course(root: Path, *, must_be_whole: bool = True) -> Course:
     """Reads all assignments of a course; raises `ContentError` for the first broken one.
 
-    If `must_be_whole` is false, adds broken assignments to `broken` instead of raising.
+    If `must_be_whole` is false, adds broken assignments to `broken` instead of raising an error.
     """
-    root = root.resolve()  # pytest names the suites by their full paths
+    root = root.resolve()  # pytest identifies suites by their full paths
     files = sorted((root / "source").glob("*/assignment.toml"))
     if not files:
         raise ContentError(
@@ -107,12 +107,12 @@ def load_course(root: Path, *, must_be_whole: bool = True) -> Course:
     return Course(root, tuple(found), broken)
 
 
-#: the folder with the answers of a course's known mistakes; see `grading.naming.store`
+#: the folder with the answers that known mistakes give; see `grading.naming.store`
 TABLES = "tests/tables"
 
 
 def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
-    """Yields only the course files that are needed to grade this assignment."""
+    """Yields the course files that are needed to grade this assignment, and no others."""
     for folder in ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions"):
         for file in sorted((course.root / folder / assignment.name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
@@ -215,7 +215,7 @@ def questions_in(solution: Path) -> tuple[Question, ...]:
 def _check_markers(solution: Path, tree: ast.Module, lines: list[str], question: Question) -> None:
     node = next(n for n in tree.body if getattr(n, "name", None) == question.name)
     body = lines[node.lineno - 1 : node.end_lineno]
-    # the end marker may follow the last statement, because comments belong to no node
+    # the end marker may follow the last statement, because comments don't belong to any node
     body += lines[node.end_lineno : (node.end_lineno or 0) + 1]
     stripped = [line.strip() for line in body]
     if BEGIN_SOLUTION not in stripped or END_SOLUTION not in stripped:

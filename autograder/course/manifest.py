@@ -20,7 +20,7 @@ STARS = "stars.json"
 CONSTRAINTS = ("one line", "no loop", "no @")
 #: the file with the code of other right answers, only in bundles made with `release --after`
 WAYS = "ways.json"
-#: the file with one encrypted sentence for each known mistake, by question
+#: the file with an encrypted sentence for each known mistake, by question
 MISTAKES = "mistakes.json"
 
 
@@ -28,10 +28,10 @@ MISTAKES = "mistakes.json"
 class Manifest:
     """The title of an assignment and its exercises in teaching order.
 
-    `points` contains the points for each question. `signatures` shows how each question, and the
-    `forward` of a class, is called. `due` is the due date as the course wrote it. `graded`
-    describes the hidden tests of each question that go beyond its checks. These fields are empty in
-    bundles of older courses.
+    `points` contains the points for each question. `signatures` shows how to call each question
+    and, for a class, its `forward`. `due` is the due date as written in the course. `graded` says,
+    for each question, what the hidden tests examine beyond the checks. All of these fields are
+    empty in bundles from older versions.
     """
 
     title: str
@@ -43,7 +43,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest in an assignment's folder.
+    """Reads the manifest from an assignment's folder.
 
     Raises `UserError` if there is none, or if it is damaged.
     """
@@ -80,7 +80,7 @@ def manifest_text(
     due: str | None = None,
     graded: Mapping[str, str] | None = None,
 ) -> str:
-    """Returns the text of a manifest; `stubs` contains the released modules in teaching order."""
+    """Formats a manifest; `stubs` contains the released modules in teaching order."""
     document = {
         "title": title,
         "due": due,
@@ -95,7 +95,7 @@ def manifest_text(
 
 
 def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Reads the hints in an assignment's folder, by question, or {} if none were released.
+    """Reads the hints from an assignment's folder, by question; returns {} if none were released.
 
     Raises `UserError` if the file can't be read.
     """
@@ -103,19 +103,19 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_afterwards(folder: Path) -> dict[str, str]:
-    """Reads the texts to show after right answers, by question, or {} if none were released."""
+    """Reads the texts to show after right answers, by question; returns {} if there are none."""
     return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
 
 
 def read_stars(folder: Path) -> dict[str, str]:
-    """Reads the constraint of each question's second star, or {} if none were released."""
+    """Reads the constraint for each question's second star; returns {} if none were released."""
     return {name: str(rule) for name, rule in _texts(folder, STARS).items()}
 
 
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Reads alternative right answers, by question, or {} until the course publishes them.
+    """Reads other right answers, by question; returns {} until the course publishes them.
 
-    Each answer is a pair: a text about what it does and costs, and its code.
+    Each answer is a pair: a text that says what it does and costs, and its code.
     """
     return {
         name: tuple((str(text), str(code)) for text, code in ways)
@@ -144,7 +144,7 @@ def texts_text(texts: Mapping[str, object]) -> str:
 def signatures_in(text: str) -> dict[str, str]:
     """Returns how to call a module's functions and classes, such as `scores(inputs, query)`.
 
-    A class has two calls: its own, without `self`, and that of its `forward`.
+    For a class, shows two calls: its own, without `self`, and that of its `forward`.
     """
     found: dict[str, str] = {}
     for node in ast.parse(text).body:

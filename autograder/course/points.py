@@ -1,7 +1,7 @@
-"""Reads the question and the points for each test from a suite's text, without running it.
+"""Reads each test's question and points from a suite's source code, without running it.
 
-As in pytest, every case of a parametrized test counts as a test and is worth its `points`. All
-cases of a test share its `shared` points, however many there are.
+As in pytest, every case of a parametrized test counts as a test: each case is worth the test's
+`points`. However, `shared` points are divided among all cases of a test.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.Name, ast.expr]]
 def _marker(
     suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]
 ) -> tuple[str, float, bool]:
-    """Returns the question of a test, its points, and whether all cases share the points."""
+    """Returns a test's question and points, and whether its cases share the points."""
     calls = [node for node in test.decorator_list if _is_call(node, _MARK)]
     try:
         (call,) = calls
@@ -91,7 +91,7 @@ def _marker(
 
 
 def _value(node: ast.expr, literals: dict[str, ast.expr]) -> Any:
-    """Returns the value of a literal, or of a name for one; raises `ValueError` for other code."""
+    """Returns the value of a literal or of its name; raises `ValueError` for any other code."""
     if isinstance(node, ast.Name):
         node = literals.get(node.id, node)
     return ast.literal_eval(node)

@@ -1,9 +1,8 @@
 """Reads the rules for questions: forbidden and allowed calls, and promised errors.
 
 `source/<assignment>/rules.toml` declares the rules by question, and `source/not_allowed.toml` lists
-the calls of each kind. The tests of a rule, in hidden suites and public checks, read the rule
-through this module, and a release writes the rule's words into the stub's docstring and above the
-notebook's cell.
+the calls of each kind. Hidden suites and public checks read the rules through this module, and a
+release writes their words into the stub's docstring and above the notebook's cell.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _THREADS = "Threads and processes are not allowed either."
 class NotAllowed:
     """The calls that a question does not allow, and the explanation for students.
 
-    `operators` contains names that torch dispatches, and `names` contains the last parts of names
-    in source code. `words` is the sentence in the docstring, and `instead` is the next step for an
-    answer that is refused.
+    `operators` contains the names under which torch dispatches these calls, and `names` contains
+    the last parts of their names in source code. `words` is the sentence in the docstring, and
+    `instead` is the next step to suggest if an answer is refused.
     """
 
     operators: frozenset[str]
@@ -51,7 +50,7 @@ class PromisedError:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRules:
-    """A question's rules; `allows` is about calls that students may believe to be forbidden."""
+    """A question's rules; `allows` is a sentence about calls that may seem to be forbidden."""
 
     not_allowed: NotAllowed | None = None
     promises: tuple[PromisedError, ...] = ()
@@ -59,7 +58,7 @@ class QuestionRules:
 
     @property
     def words(self) -> list[str]:
-        """The sentences about calls."""
+        """The sentences about calls that are forbidden or allowed."""
         forbidden = [self.not_allowed.words] if self.not_allowed else []
         return [*forbidden, *([self.allows] if self.allows else [])]
 
@@ -71,10 +70,10 @@ class QuestionRules:
 
 
 def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
-    """Reads the rules for an assignment, by question, given the path of one of its suites.
+    """Reads the rules for an assignment, by question, from the files next to one of its suites.
 
-    In a course, they are in `source/`; in a student's folder, they are next to the checks. Returns
-    an empty mapping if the assignment has none. Raises `ContentError` if a file is not valid.
+    In a course, reads them from `source/` instead. Returns an empty mapping if the assignment has
+    no rules. Raises `ContentError` if a file is not valid.
     """
     if (suite.parent / RULES).is_file():
         return read_rules(suite.parent / RULES, suite.parent / CALLS)
@@ -83,7 +82,7 @@ def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
 
 
 def read_rules(path: Path, calls: Path) -> Mapping[str, QuestionRules]:
-    """Reads the rules in `path`, by question; looks up kinds of calls in `calls`."""
+    """Reads the rules in `path`, by question; looks up the kinds of calls in `calls`."""
     stamps = tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in (path, calls))
     return _read_rules(path, calls, stamps)
 

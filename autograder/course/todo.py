@@ -1,4 +1,4 @@
-"""Finds an author's unfinished work: missing files, and TO DO marks from `autograder new`."""
+"""Finds an author's unfinished work: missing files, and TO DO marks that `autograder new` wrote."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Task = tuple[Path, int | None, str, str]
 
 
 def refuse_unfinished(course: Course, chosen: Iterable[Assignment]) -> None:
-    """Raises `ContentError` for the first unfinished place, with all others listed below it."""
+    """Raises `ContentError` for the first unfinished place; the message lists the others below."""
     tasks = (task for assignment in chosen for task in _tasks(course, assignment))
     found = sorted(tasks, key=lambda task: task[1] is not None)  # missing files first
     if found:

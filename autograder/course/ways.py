@@ -1,7 +1,7 @@
 """Reads alternative right answers to questions, and the sentences about known mistakes.
 
-`source/<assignment>/ways.toml` names alternatives in `tests/alternatives/`, which `validate`
-grades, so only code that gets all points is shown. Students see the code after they have submitted.
+`source/<assignment>/ways.toml` names alternatives in `tests/alternatives/`. `validate` grades
+these, so only code that gets all points is shown. Students see it after they have submitted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE = "ways.toml"
 
 @dataclass(frozen=True, slots=True)
 class AlternativeSolution:
-    """A right answer other than the solution: its code, and a text about what it does and costs."""
+    """A right answer other than the solution: its code, and a text on what it does and costs."""
 
     text: str
     code: str
@@ -65,7 +65,7 @@ def _text(path: Path, way: str, text: object) -> str:
 
 
 def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
-    """Returns an alternative's code under the question's name, preceded by its helpers."""
+    """Returns an alternative's code, renamed to the question and preceded by its helpers."""
     source = alternatives.read_text(encoding="utf-8") if alternatives.is_file() else ""
     known = {
         node.name: node
@@ -81,7 +81,7 @@ def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
         name: "\n".join(lines[known[name].lineno - 1 : known[name].end_lineno])
         for name in _used(known, way)
     }
-    # replace only the bare name: `torch.einsum` stays in an alternative that is called einsum
+    # replace only the bare name: in an alternative called einsum, `torch.einsum` must stay
     own = re.sub(rf"(?<![\w.]){way}(?!\w)", question, texts.pop(way))
     return "\n\n\n".join([*texts.values(), own])
 

@@ -1,4 +1,4 @@
-"""Defines the data for export formats: the results that count, and facts about the class."""
+"""Defines the data that export formats use: the results that count, and facts about the class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..results.wording import readable
 
 
 class Missing(enum.StrEnum):
-    """The grade that is written for a missing submission."""
+    """The grade that an export writes for a missing submission."""
 
     KEEP = "keep"
     BLANK = "blank"
@@ -22,15 +22,15 @@ class Missing(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The last result of each student and assignment, and other facts about the class.
+    """The last result for each student and assignment, and other facts about the class.
 
     `absent` contains the names of people without any result. `people` contains each student's entry
     in the roster, and `known_as` contains each student's other names. `zero_for` contains the
-    assignments in which a missing submission may count as zero; in those of `not_due`, it must not
-    do so yet. `waiting_for` contains missing submissions that may still arrive. `left` contains
-    people who have left the class, and `chosen` the selected people (None for all). For people who
-    have left or are not selected, the cell of a missing submission is not changed. `titles`
-    contains the titles of assignments in the course.
+    assignments for which a missing submission may count as zero, and `not_due` those for which it
+    must not do so yet. `waiting_for` contains missing submissions that may still arrive. `left`
+    contains people who have left the class, and `chosen` the selected people (None for all). If
+    somebody has left or is not selected, the cell for a missing submission is not changed. `titles`
+    contains the titles of the course's assignments.
     """
 
     results: Sequence[SubmissionResult]
@@ -61,7 +61,7 @@ class Grades:
         return found
 
     def title_of(self, assignment: str) -> str:
-        """Returns an assignment's title in the course, or its name in words if it has none."""
+        """Returns an assignment's title in the course; if it has none, makes one from its name."""
         return self.titles.get(assignment) or readable(assignment)
 
     @property

@@ -31,12 +31,12 @@ def write_csv(rows: Iterable[Sequence[Value]], path: Path, *, has_mark: bool = F
 
 
 def number(points: float) -> str:
-    """Formats points for a learning platform: a decimal point and no trailing zeros."""
+    """Formats points for a learning platform, with a decimal point and without trailing zeros."""
     return f"{points:.4f}".rstrip("0").rstrip(".")
 
 
 def same_number(text: str, value: float) -> bool:
-    """Returns whether a platform's text, with a decimal point or comma, equals this number."""
+    """Returns whether a text, with a decimal point or a decimal comma, means this number."""
     try:
         return abs(float(text.replace(",", ".")) - value) < 1e-6
     except ValueError:

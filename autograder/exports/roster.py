@@ -1,4 +1,4 @@
-"""Reads a learning platform's list of students, and matches it with the students in the class."""
+"""Reads a learning platform's list of students, and matches it with the class's students."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Row = Mapping[str, str]
 #: the assignments in which each student has a result
 Works = Mapping[str, frozenset[str]]
 
-#: the row of maxima in a Canvas gradebook
+#: the name of the row that contains the maxima in a Canvas gradebook
 POINTS_POSSIBLE = "Points Possible"
 _CANVAS_IDS = ("Student", "ID", "SIS User ID", "SIS Login ID")
 #: if more people than this are in only one list, a single note names some of them
 _MOST_LINES, _MOST_NAMES = 5, 10
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
-#: columns that identify a person for certain, on either platform
+#: columns that reliably identify a person, on either platform
 _IDENTIFIERS = (
     *("SIS Login ID", "SIS User ID", "Integration ID"),
     *("ID number", "Username", "Email address"),
@@ -50,7 +50,7 @@ class Platform(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """A platform's table: its columns, the rows of people, and the other rows.
+    """A platform's table: its columns, the rows about people, and the other rows.
 
     `headings` maps the columns' English names to the headings in the file's language.
     """
@@ -73,12 +73,12 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The students for each row of people, by row number, and a note about every mismatch.
+    """The students that match each row, by row number, and a note about every mismatch.
 
     A person whose name differs on two platforms has several folders, each with different
     assignments; `works` contains each student's assignments. `left_over` contains students without
     a row, `doubts` says why they have none, and `in_doubt` contains the rows that may be theirs.
-    `waiting` contains the rows of people who are known to the class but have no result.
+    `waiting` contains the rows for people in the class who have no result.
     """
 
     students_of: Mapping[int, Sequence[str]]
@@ -90,10 +90,11 @@ class Matching:
     waiting: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def name_of(self, row: int, assignment: str) -> str | None:
-        """Returns the class's name for a row's person in an assignment, or "" if there is none.
+        """Returns the class's name for the person in a row, or "" if the class has no such student.
 
-        Returns None if the row may belong to a student whose grade can't be assigned, because then
-        it is uncertain whether a grade is missing.
+        A person with several folders has a different name in each; `assignment` selects one.
+        Returns None if the row may belong to a student whose grade can't be assigned, because it is
+        then uncertain whether the grade is missing.
         """
         found = self.students_of.get(row) or self.waiting.get(row, ())
         has_work = (name for name in found if assignment in self.works.get(name, ()))
@@ -102,9 +103,9 @@ class Matching:
 
 
 def read_roster(path: Path) -> Roster:
-    """Reads a table that Canvas or Moodle exported; raises `UserError` for any other table.
+    """Reads a table exported from Canvas or Moodle; raises `UserError` for any other table.
 
-    Accepts both separators that the platforms use, and Moodle's worksheet in any language.
+    Accepts both separators that these platforms use, and Moodle's worksheet in any language.
     """
     theirs, rows = read_csv(path)
     columns, rows = in_english(theirs, rows)
@@ -135,13 +136,13 @@ def _platform(path: Path, columns: tuple[str, ...]) -> Platform:
 def _is_nobody(row: Row) -> bool:
     if "Student" not in row:
         return False
-    # a row without a name or number contains posting policies
+    # a row without a name or number is not about a person: it contains posting policies
     ids = [row.get(column, "").strip() for column in _CANVAS_IDS]
     return row["Student"].strip() in _NOBODY or not any(ids)
 
 
 def match_grades(roster: Roster, grades: Grades) -> Matching:
-    """Finds the students with grades, and the people without any, in a roster."""
+    """Finds a roster's rows for the students with grades and for the people without any."""
     works: dict[str, frozenset[str]] = {}
     for student, assignment in keys_of(grades.results):
         works[student] = works.get(student, frozenset()) | {assignment}
@@ -153,7 +154,7 @@ def match_grades(roster: Roster, grades: Grades) -> Matching:
 def match(
     roster: Roster, works: Works, known_as: Mapping[str, Sequence[str]] | None = None
 ) -> Matching:
-    """Finds each student of the class in a roster; adds notes about missing and ambiguous students.
+    """Finds each of the class's students in a roster; notes who is missing or ambiguous.
 
     `known_as` contains each student's other names. A group that submitted together matches all its
     members.
@@ -208,13 +209,13 @@ def match(
 
 
 def _overlap(students: Sequence[str], works: Works) -> bool:
-    """Returns whether several students share an assignment, or one of them has none."""
+    """Returns whether any of several students have an assignment in common, or have none."""
     own = [works[student] for student in students]
     return len(own) > 1 and (not all(own) or len(frozenset().union(*own)) < sum(map(len, own)))
 
 
 def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:
-    """Returns a note about each person or, for many people, one note that names some of them."""
+    """Returns a note about each person or, if there are many, one note that names some of them."""
     if len(labels) <= _MOST_LINES:
         return [f"{person} {of_one}" for person in labels]
     some = ", ".join(labels[:_MOST_NAMES])
@@ -223,7 +224,7 @@ def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:
 
 
 def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
-    """Returns the person whom one name identifies, or else all whom the first match may mean."""
+    """Returns the person whom one of the names identifies, or else everybody it may mean."""
     several = [found for name in names if (found := index.find(name))]
     certain = (found for found in several if len(found) == 1)
     return next(certain, several[0] if several else frozenset())
@@ -232,10 +233,11 @@ def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
 def _row_of_another(
     roster: Roster, index: Index, numbers: Sequence[str], names: Sequence[str]
 ) -> Row | None:
-    """Returns the row that matches only by Moodle's number and not by a name, or None.
+    """Returns the row that matches Moodle's number but none of the names, or None.
 
-    After a group's name, Moodle writes the group's number, which may also be the number of a person
-    in the assignment. With blind marking, rows have no names.
+    Such a row may belong to somebody else: after a group's name, Moodle writes the group's number,
+    which may also be a person's number in the assignment. With blind marking, rows have no names,
+    so None is returned.
     """
     if roster.platform is not Platform.MOODLE:
         return None
@@ -248,7 +250,7 @@ def _row_of_another(
 
 
 def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:
-    """Returns the people in each group, by the group's name in Moodle's files."""
+    """Returns the rows of each group's members, by the group's name in Moodle's files."""
     found: dict[str, list[int]] = {}
     columns = Columns(roster.columns, roster.people)
     for number, person in enumerate(roster.people):
@@ -259,7 +261,7 @@ def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:
 
 
 def label(person: Row) -> str:
-    """Returns the quoted name of a person in the roster."""
+    """Returns a person's name in the roster, in quotes."""
     return repr(person.get("Student") or person.get("Full name") or person.get("Identifier", ""))
 
 

@@ -18,7 +18,7 @@ _BLUE, _ORANGE = "#4c78a8", "#d9822b"
 HEADS = (_BLUE, "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#e8a33d", "#bab0ac")
 _WIDTH = 4.3
 _THICKEST, _OPAQUE = 9.0, 0.75
-_SEEN = 5e-3  # the smallest weight that gets an arrow; smaller ones are written as 0.00
+_SEEN = 5e-3  # the smallest weight that gets an arrow; with two decimals, smaller ones are 0.00
 _ASIDE = 0.16  # the distance between two heads' arrows; two words are 1 apart
 
 
@@ -26,8 +26,8 @@ def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str 
     """Draw an arrow from a query to each word that it looks at; larger weights give wider arrows.
 
     Args:
-        weights: (S,), one per word, none negative; or (H, S) for H heads, each in its own color; or
-            an answer, which is called without arguments.
+        weights: (S,), one weight per word, none negative; or (H, S) for H heads, each drawn in its
+            own color; or an answer, which is called without arguments.
         words: the S words.
         query: the index of the query's word.
         title: the text above the picture.
@@ -49,7 +49,7 @@ def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str 
 
 
 def no_arrows(words: Sequence[str], why: str, title: str = "") -> None:
-    """Draw the words, and a note that says why there are no arrows."""
+    """Draw the words, with a note that says why there are no arrows."""
     with styled():
         axes = _stage(words, title)
         middle = len(words) / 2 - 0.5
@@ -95,7 +95,7 @@ def _legend(axes: Axes, heads: int, words: int, query: int) -> None:
 
 
 def dot_product(first: Any, second: Any, title: str = "") -> None:
-    """Draw two vectors in the plane, the angle between them and their dot product.
+    """Draw two vectors in the plane, the angle between them, and their dot product.
 
     Args:
         first: two numbers.

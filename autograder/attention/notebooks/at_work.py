@@ -12,7 +12,7 @@ from .attention_view import attention_view
 from .pronouns import GAP
 from .sentence_reader import SentenceReader, looks, trained
 
-#: the time limit; training takes a second or two, or about twenty seconds on a busy machine
+#: the time limit for training, which takes a second or two, or twenty seconds on a busy machine
 _SECONDS = 60.0
 
 
@@ -21,14 +21,15 @@ def at_work(
 ) -> None:
     """Train a layer on hundreds of short sentences, and show which words it looks at.
 
-    Arrows start at the first gap in the sentence, `___`, which the layer fills; if there is no gap,
-    they start at the last word, and the layer predicts the next one. A view below shows where each
-    of the other words looks. Training takes a second or two. If the layer can't be trained, no
-    error is raised, and the picture says why.
+    The arrows start at the first gap in the sentence, `___`, which the layer fills; if there is no
+    gap, they start at the last word, and the layer predicts the next one. A view below them shows
+    where each of the other words looks. Training takes a second or two. If the layer can't be
+    trained, no error is raised, but the picture says why.
 
     Args:
-        build: makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words.
-        sentence: like "Anna met Ben and gave ___ ___ book", or its beginning.
+        build: a function that makes the layer, which maps (B, T, 32) to (B, T, 32) for at most 8
+            words.
+        sentence: a text such as "Anna met Ben and gave ___ ___ book", or the beginning of one.
         heads: the number of attention heads.
         inside: the name of the attention module inside the layer, if the layer contains more than
             attention.

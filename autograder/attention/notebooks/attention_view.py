@@ -1,4 +1,4 @@
-"""An interactive view of attention for one token and one head; it works without a network."""
+"""An interactive view of attention for one token and one head; it works offline."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...escaping import for_html
 from ...student.display import NotebookOutput, notice
 from .arrows import HEADS
 
-#: invisible characters, as the view shows and names them
+#: how the view shows and names invisible characters
 _UNSEEN = {"\n": "↵", " ": "\u00a0"}
 _UNSEEN_NAMES = {"\n": "end of line", " ": "space"}
-_SHOWN = 5e-3  # only larger weights are named; others would be "0%"
+_SHOWN = 5e-3  # only tokens with larger weights are named; others would be "0%"
 
 _VIEW = Template(
     """\
@@ -77,7 +77,7 @@ _VIEW = Template(
 def attention_view(
     weights: Any, tokens: Sequence[str], title: str = "", query: int | None = None
 ) -> None:
-    """Show tokens, colored by the weights of the query, which is the token under the pointer.
+    """Show tokens, colored by the weights that the query, the token under the pointer, gives them.
 
     Args:
         weights: (T, T), or (H, T, T) for H heads: row t contains query t's weights for each token.
@@ -87,7 +87,7 @@ def attention_view(
         query: the index of the query that is shown first; the last token by default.
 
     Raises:
-        ValueError: the weights are not a square table for each head, with T rows.
+        ValueError: the weights are not a table of T rows and T columns for each head.
     """
     try:
         given = weights() if callable(weights) else weights
@@ -129,7 +129,7 @@ def _page(table: torch.Tensor, tokens: list[str], title: str, query: int) -> str
 
 
 def _summary(row: list[float], query: int, names: list[str]) -> str:
-    """Return a sentence that names up to three tokens to which a query gives the most weight."""
+    """Return a sentence that names the tokens, at most three, with the largest weights."""
     first, *others = sorted(range(len(row)), key=lambda key: -row[key])[:3]
     best = [first, *(key for key in others if row[key] > _SHOWN)]
     looks = ", ".join(f'"{names[key]}" {row[key]:.0%}' for key in best)

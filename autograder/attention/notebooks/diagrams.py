@@ -1,4 +1,4 @@
-"""Diagrams for the notebooks: one query, heads as colors, shapes, a block's residual paths."""
+"""Draws diagrams for the notebooks, such as groups of heads, shapes, and residual paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .drawing import BOX_INK, INK, QUIET, styled, wrapped
 
 _GROUPS = ("#4c78a8", "#e8a33d", "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#bab0ac")
 _SUBLAYER, _NORM, _ARROW = "#dfe8f2", "#f6e7db", "#4c78a8"
-_STEP = 0.62  # the distance of a block's boxes, in inches
+_STEP = 0.62  # the distance between a block's boxes, in inches
 _DASHES = ("-", "-", "--", ":")
 _MOST_AT_ENDS = 2  # more names at the ends of lines would overlap
 _NARROW = 3.5  # inches; a phone hardly shrinks letters in a picture of this width
@@ -65,8 +65,8 @@ def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title
     """Draw the steps of a block from bottom to top, and the paths that skip some of them.
 
     Args:
-        steps: the names of the steps, from input to output; "+" is an addition, and names that
-            begin with "norm" get the color of norms.
+        steps: the names of the steps, from input to output; "+" is an addition, and a name that
+            begins with "norm" gets the color of norms.
         roads: pairs of positions in `steps`: the value after the first step is added at the second.
         title: the text above the picture.
     """
@@ -99,7 +99,7 @@ def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
 
 
 def one_query(words: Sequence[str], query: int, weights: Sequence[float], title: str = "") -> None:
-    """Draw how one query is compared with all keys, and how the weights then mix the values.
+    """Draw how a query is compared with all keys, and how its weights then mix the values.
 
     Args:
         words: the T words.
@@ -140,14 +140,14 @@ def curves(
     step: float = 1.0,
     start: float | None = None,
 ) -> None:
-    """Draw lines with their names at their ends, or in a legend if there are many.
+    """Draw lines, with their names at their ends, or in a legend if there are many.
 
     Args:
         lines: the values of each line, by its name.
         across: the label of the horizontal axis.
         up: the label of the vertical axis, with the unit.
         title: the text above the picture.
-        step: the distance from one value to the next.
+        step: the distance between neighboring values on the horizontal axis.
         start: the position of the first value; one step by default.
     """
     first = step if start is None else start
@@ -174,7 +174,7 @@ def colored(
     """Draw a table of numbers, each cell in the color of its head.
 
     Args:
-        table: (T, D), whole numbers.
+        table: (T, D), integers.
         heads: (T, D), the head of each number, counted from 0.
         title: the text above the picture.
     """
@@ -227,7 +227,7 @@ def product(
 
 
 def lookups(words: Sequence[str], rows: Sequence[int], num_rows: int, title: str = "") -> None:
-    """Draw an arrow from each word to the row of a table that the word selects.
+    """Draw an arrow from each word to the row of a table that it selects.
 
     Args:
         words: the T words.

@@ -1,7 +1,7 @@
-"""Draws the colors, cells, numbers and labels of matrices in sizes readable on any screen.
+"""Draws the cells, numbers and labels of matrices, in sizes that are readable on any screen.
 
-Sizes are chosen for a phone: a page 390 pixels wide leaves about 300 for a picture in a notebook. A
-wider picture is shrunk until nobody can read it.
+Sizes are chosen for a phone: on a page 390 pixels wide, a notebook has about 300 pixels for a
+picture. A wider picture would be shrunk until it was unreadable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 from matplotlib_inline.config import InlineBackend
 
-#: the color of lines drawn on the page itself, readable on white and on black
+#: the color of lines drawn on the page itself, visible on white and on black
 INK = "#7a7a7a"
 QUIET = "#8a8a8a"
 #: the colors of the numbers at the edges. Jupyter puts a white box behind a picture if all of its
@@ -29,11 +29,11 @@ QUIET = "#8a8a8a"
 #: grays is slightly lighter than the middle, and one slightly darker
 _TICKS = ("#828282", "#7d7d7d")
 _DARK, _LIGHT = "#222222", "#ffffff"
-#: the color of text in a box of a light color
+#: the color of text in a light box
 BOX_INK = _DARK
-#: the colors of cells with minus or plus infinity, and of cells without a number
+#: the colors of cells with minus or plus infinity, and of cells with nan
 _EMPTY, _NAN = "#b8b8b4", "#f2c14e"
-#: the color of frames around cells that are not as expected
+#: the color of frames around cells that differ from the expected ones
 _FRAME = "#d9480f"
 
 #: sets all colors, whatever style the notebook has chosen
@@ -69,13 +69,13 @@ _LARGEST_WITH_TICKS = 24
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Row labels, from the top, and column labels, from the left; None means numbers."""
+    """Row labels, from the top, and column labels, from the left; None numbers them."""
 
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
 
     def fitting(self, values: np.ndarray) -> Labels:
-        """Return these labels, without those whose number does not fit a result."""
+        """Return the labels, but None for rows or columns if `values` has more or fewer of them."""
         return Labels(_fitting(self.rows, values, 0), _fitting(self.columns, values, 1))
 
 
@@ -92,7 +92,7 @@ class Panel:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Use the colors of these pictures within the block, then restore the caller's.
+    """Use the colors of these pictures during a block, then restore the caller's.
 
     Notebooks show figures only in interactive mode. A notebook's first figure turns this mode on,
     but a `plt.rc_context` around that figure turns it off again, so later figures would not be
@@ -108,9 +108,9 @@ def styled() -> Iterator[None]:
 
 
 def _sharpen() -> None:
-    """Draw twice as many pixels for the same size: phones shrink pictures, and readers zoom in.
+    """Double the resolution of pictures, because phones shrink them and readers zoom in.
 
-    A format that the notebook has chosen itself is kept.
+    If the notebook has chosen a different format, it is kept.
     """
     backend = InlineBackend.instance()
     if backend.figure_formats == {"png"}:
@@ -129,7 +129,7 @@ def panel_of(values: np.ndarray, labels: Labels) -> Panel:
 
 
 def has_numbers(values: np.ndarray) -> bool:
-    """Return whether the matrix is small enough to write its numbers into its cells."""
+    """Return whether the matrix is small enough for numbers in its cells."""
     return bool(max(values.shape) <= _LARGEST_WITH_NUMBERS)
 
 
@@ -139,7 +139,7 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def scale_of(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
-    """Return a color scale for all matrices: white to blue, or blue to red if any is negative."""
+    """Return a color scale for all matrices: white to blue, or blue to red for negative numbers."""
     numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     if low >= 0.0:
@@ -195,7 +195,7 @@ def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
 
 
 def draw_excuse(axes: Axes, text: str, width: float) -> None:
-    """Draw a panel with `text`, which says why there is no matrix to draw."""
+    """Draw a panel with `text`, which explains why there is no matrix."""
     for side in axes.spines.values():
         side.set_linestyle((0, (3, 3)))
     axes.set_xticks([])
@@ -246,10 +246,10 @@ def _number(value: float, digits: int) -> str:
         return str(value)
     if abs(value) >= 100:
         return f"{value:.4g}"
-    return f"{round(float(value), digits) + 0.0:.{digits}f}"  # not -0.00
+    return f"{round(float(value), digits) + 0.0:.{digits}f}"  # avoids -0.00
 
 
 def _ink_on(color: np.ndarray) -> str:
-    """Return dark ink for a light cell, white for a dark one."""
+    """Return the color of text in a cell: dark in a light cell, white in a dark one."""
     red, green, blue = color[:3]
     return _DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else _LIGHT

@@ -1,7 +1,8 @@
-"""Computes the answers to guesses that code in the notebook's own cell would give away.
+"""Computes answers that code in the notebook's own cell would give away.
 
-A guess about a line of code is compared, in its cell, with the result of that line. The answers
-here are numbers that students work out themselves.
+In the notebooks, students guess results. A guess about a line of code is compared with the result
+of that line, in the same cell. The functions here compute numbers that students work out
+themselves.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ def score_of_the_longer_word() -> float:
 
 
 def mixture_with_a_negative_weight() -> list[float]:
-    """Return 2 times (1, 2, 3) minus (4, 5, 7)."""
+    """Return 2 * (1, 2, 3) - (4, 5, 7)."""
     return [2.0 * a - b for a, b in zip((1, 2, 3), (4, 5, 7), strict=True)]
 
 
@@ -53,7 +54,7 @@ def numbers_with_all_biases() -> int:
 
 
 def without_relu() -> int:
-    """Return the value at 10 of the straight line through (1, 3) and (2, 5)."""
+    """Return the value at x = 10 of the straight line through (1, 3) and (2, 5)."""
     return 3 + (5 - 3) * (10 - 1)
 
 
@@ -63,10 +64,10 @@ def speed_of_the_second_pair() -> float:
 
 
 def start_of_the_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Return the first three numbers of all values mixed by one row of weights."""
+    """Return the first three numbers of the values mixed by one row of weights."""
     return (weights @ values)[0, :3]
 
 
 def sum_of_two_equal_blocks() -> float:
-    """Return the log-sum-exp of two joined blocks if that of each block is 0."""
+    """Return the log-sum-exp of two blocks together if that of each block alone is 0."""
     return math.log(1.0 + 1.0)

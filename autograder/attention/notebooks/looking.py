@@ -1,4 +1,4 @@
-"""Computes where the heads of a student's decoder blocks look, from the blocks' layers."""
+"""Computes where the heads in a student's decoder blocks look, from the blocks' layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...parts import apply_rotary, rotary_angles
 
 @torch.no_grad()
 def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Return the attention weights of every head for a text, (number of blocks, H, T, T).
+    """Return every head's attention weights for a text, of shape (number of blocks, H, T, T).
 
     Args:
         blocks: decoder blocks, from the first to the last.
@@ -27,7 +27,7 @@ def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) ->
 
 
 def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Return one block's weights, (H, T, T); its layers are named as in the exercises."""
+    """Return one block's weights, (H, T, T), from layers with the names that the exercises use."""
     attention = block.get_submodule("attention")
     normed = block.get_submodule("norm1")(x)
     queries, keys = (
@@ -42,13 +42,13 @@ def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
 
 def copying(looks: torch.Tensor, tokens: Sequence[str], chosen: Sequence[str]) -> torch.Tensor:
-    """Return how much each head looks at what followed earlier copies of a token, (blocks, H).
+    """Return how much each head looks at what followed earlier copies of a token: (blocks, H).
 
     Args:
         looks: (blocks, H, T, T), as `block_looks` returns them.
         tokens: the T tokens.
         chosen: the tokens that count, such as the syllables of names; the result is the mean over
-            all places where one of them occurs again.
+            all positions where one of them occurs again.
     """
     first: dict[str, int] = {}
     found = []

@@ -1,4 +1,4 @@
-"""Measurements for the notebooks: time, attention weights of random words, gradients of blocks."""
+"""Measures times, attention weights of random words, and gradients of blocks for the notebooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...parts import CachedAttention, FeedForward
 
 
 def seconds(run: Callable[[], Any]) -> float:
-    """Return the seconds of processor time that a call takes, without gradients.
+    """Return the seconds of processor time that a call takes with gradients switched off.
 
     The call runs on one core, so that other programs disturb the measurement less.
     """
@@ -36,7 +36,7 @@ def weights_of(*scores: float) -> torch.Tensor:
 def by_torch(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, *, causal: bool = False
 ) -> torch.Tensor:
-    """Return torch's own attention, for notebooks whose questions do not allow its functions.
+    """Compute attention with torch's own function, which answers in these notebooks must not use.
 
     Args:
         queries: (..., T, d).
@@ -76,8 +76,8 @@ def weights_at_the_start(size: int, spread: float) -> torch.Tensor:
     """Return the attention weights of six random words in an untrained layer.
 
     Args:
-        size: the size of words, queries and keys.
-        spread: the standard deviation of the entries of both weight matrices.
+        size: the number of entries in a word, a query or a key.
+        spread: the standard deviation of the entries in both weight matrices.
 
     Returns:
         (6, 6): one row for each query.
@@ -96,12 +96,12 @@ def lengths_of_gradients(pre_norm: bool, blocks: int = 12, size: int = 64) -> to
     Gradients through the sublayers are left out, so only the norms on the path change the gradient.
 
     Args:
-        pre_norm: whether the norms are in front of the sublayers, or after the sums.
+        pre_norm: whether norms come before the sublayers, instead of after the sums.
         blocks: N, the number of blocks, each with attention and a feed-forward network.
-        size: the size of a token.
+        size: the number of entries in a token's vector.
 
     Returns:
-        (N + 1,): the length before each block and after the last one, as a share of the latter.
+        (N + 1,): the length before each block and after the last one, divided by the latter.
     """
     torch.manual_seed(1)
     inputs = [torch.randn(1, 8, size, requires_grad=True)]

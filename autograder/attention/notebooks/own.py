@@ -1,4 +1,4 @@
-"""Loads a student's own answers for a notebook that uses them."""
+"""Loads students' own answers for the notebooks that use them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ...student.folder import check_folder
 def own_or_part(question: str) -> Any:
     """Return a student's own answer if it passes its checks, otherwise the ready-made part.
 
-    Also shows which of the two is returned. The notebook is in the assignment's folder or in a
-    folder below it. Raises `UserError` if there is neither.
+    Also shows which of the two is returned. Raises `UserError` if the answer does not pass and
+    there is no such part. The notebook must be in the assignment's folder or in a folder below it.
     """
     folder = assignment_folder(Path.cwd(), question)
     try:
@@ -35,7 +35,7 @@ def own_or_part(question: str) -> Any:
 
 
 def _own(question: str, folder: Path) -> Any:
-    """Return the student's answer; raise `UserError` with the reason if it can't be used."""
+    """Return the student's answer; raise `UserError` with the reason if it must not be used."""
     manifest = read_manifest(folder)
     (checked,) = check_folder(folder, [question])
     (result,) = [item for item in checked.questions if item.question == question]

@@ -1,4 +1,4 @@
-"""Pictures for the notebooks: a matrix as a heat map, and an answer next to the expected result.
+"""Draws matrices as heat maps, and answers next to expected results, for the notebooks.
 
 Pictures have no background, and their colors are readable in light and dark notebooks. If an answer
 raises an exception, a panel with the reason is drawn instead.
@@ -39,7 +39,7 @@ from .drawing import (
 __all__ = ["attention_arrows", "beside", "dot_product", "flow", "heatmap", "side_by_side"]
 
 _TITLE = 0.25  # inches
-_PRINTED = 5.5e-3  # expected numbers are often printed with few digits
+_PRINTED = 5.5e-3  # expected numbers are often given with two decimals
 _FLOW_STEP = 0.62
 
 
@@ -89,14 +89,14 @@ def side_by_side(
 ) -> None:
     """Draw the result of an answer next to the expected one, with the same color scale.
 
-    Frames mark cells that differ; numbers that count as equal are printed the same. Small matrices
-    are drawn side by side, wider ones one above the other.
+    Frames mark cells that differ; in cells that count as equal, the same digits are printed. Small
+    matrices are drawn side by side, wider ones one above the other.
 
     Args:
         answer: called without arguments. If it raises, or returns a different shape, its side
             becomes a panel with the reason: "not implemented yet" for `NotImplementedError`.
-        expected: (T, S) or (S,), as in `heatmap`.
-        title: the text above both.
+        expected: (T, S) or (S,), as for `heatmap`.
+        title: the text above both matrices.
         rows: one label per row.
         columns: one label per column.
         within: the largest error at which a cell still counts as equal; use a larger one for means
@@ -136,10 +136,10 @@ beside = side_by_side
 
 
 def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
-    """Draw steps from top to bottom, each a box with its shape and what the shape means.
+    """Draw steps from top to bottom, each as a box with a shape and the meaning of that shape.
 
     Args:
-        steps: (name, shape, meaning) of each; the last two may be empty.
+        steps: a name, a shape and its meaning for each step; the last two may be empty.
         title: the text above the picture.
     """
     with styled():
@@ -161,7 +161,7 @@ def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
 
 
 def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
-    """Make panels side by side if they fit on a phone, otherwise one above the other."""
+    """Make two panels: side by side if they fit on a phone, otherwise one above the other."""
     bar = 0.0 if numbers else 0.7
     width, height = panel.outer_width, panel.outer_height + _TITLE
     side_by_side = 2 * width + bar <= WIDEST
@@ -177,7 +177,7 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: float | None) -> str:
-    """Draw frames around the cells that differ, and return a text that says how many differ."""
+    """Draw frames around the cells that differ, and return a text with their number."""
     if given is None:
         return ""
     differs = _differing(given, wanted, within)
@@ -194,7 +194,7 @@ def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> n
 
 
 def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return an answer's numbers as text; a wrong number has enough digits to show the error."""
+    """Return an answer's numbers as text, with enough digits in wrong ones to show the error."""
     differs = _differing(given, wanted, _PRINTED)
     texts = np.where(differs, numbers_of(given), numbers_of(wanted))
     same = differs & (texts == numbers_of(wanted))
@@ -202,7 +202,7 @@ def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def _ask(answer: Callable[[], Any]) -> tuple[np.ndarray | None, str]:
-    """Return the answer's matrix, or None with the reason why there is nothing to draw."""
+    """Return an answer's matrix, or None and the reason why there is nothing to draw."""
     try:
         with limited(SECONDS):
             value = answer()

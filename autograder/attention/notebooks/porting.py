@@ -1,4 +1,4 @@
-"""Weights for a student's layers: renamed stored weights, or the identity."""
+"""Provides weights for a student's layers: stored weights with new names, or the identity."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from torch import nn
 def renamed(
     weights: Mapping[str, Any], names: Mapping[str, str | None] | None = None
 ) -> dict[str, Any]:
-    """Return the weights as tensors, each layer with the name that a student gave it.
+    """Return the weights as tensors, under the names that a student gave to the layers.
 
     Args:
-        weights: lists of numbers by their names, such as `W_query.weight`.
+        weights: nested lists of numbers, by names such as `W_query.weight`.
         names: the new name of each layer; layers that are not listed keep their names.
 
     Raises:
@@ -32,7 +32,7 @@ def renamed(
 
 
 def as_identity(layer: nn.Module) -> nn.Module:
-    """Set each linear layer inside `layer` to the identity, without a bias, and return `layer`.
+    """Turn each linear layer inside `layer` into the identity, with a bias of 0; return `layer`.
 
     Each of them then returns its input, so a result can be computed by hand.
     """

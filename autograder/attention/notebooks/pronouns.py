@@ -1,4 +1,4 @@
-"""Short English sentences whose pronouns show who was meant, as training data for a layer."""
+"""Short English sentences whose pronouns show who is meant, as training data for a layer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 import torch
 
-#: every person, with the two pronouns that fit
+#: every person or group, with its pronouns as an object and as an owner
 PEOPLE = {
     "Anna": ("her", "her"),
     "Ruth": ("her", "her"),
@@ -19,12 +19,12 @@ PEOPLE = {
 _MEETS = ("met", "saw", "asked")
 _GIVES = ("gave", "sent", "sold")
 _THINGS = ("book", "coat", "boat")
-#: the placeholder for a word to find
+#: the placeholder for a word that the model must find
 GAP = "___"
 
 
 def sentences() -> list[list[str]]:
-    """Return all sentences such as "Anna met Ben and gave him her book"."""
+    """Return all sentences of the form "Anna met Ben and gave him her book"."""
     return [
         [giver, meets, taker, "and", gives, PEOPLE[taker][0], PEOPLE[giver][1], thing]
         for giver, taker in itertools.permutations(PEOPLE, 2)
@@ -34,12 +34,12 @@ def sentences() -> list[list[str]]:
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """Return every word of the sentences once, and the gap."""
+    """Return all different words in the sentences, and the gap."""
     return (*sorted({word for sentence in sentences() for word in sentence}), GAP)
 
 
 def ids_of(sentence: list[str]) -> torch.Tensor:
-    """Return the ids of words, (T,) int64; raise `ValueError` for a word in no sentence."""
+    """Return the ids of words, (T,) int64; raise `ValueError` for an unknown word."""
     known = vocabulary()
     for word in sentence:
         if word not in known:

@@ -12,19 +12,20 @@ from .pronouns import GAP, ids_of, sentences, vocabulary
 
 _SIZE = 32
 _STEPS, _BATCH, _RATE = 250, 48, 1e-2
-#: the standard deviation of embeddings at the start, so small that each word first looks everywhere
+#: the standard deviation of the initial embeddings, so small that each word first looks everywhere
 _SPREAD = 0.2
-#: the positions of the two pronouns of a sentence
+#: the positions of the two pronouns in a sentence
 _PRONOUNS = slice(5, 7)
-#: names of the layer that makes values, and of the optional layer after the heads
+#: the usual names of the layer that makes values, and of the optional layer after the heads
 _VALUES, _AFTER = ("W_value", "value"), ("out_proj", "proj")
 
 
 class SentenceReader(nn.Module):
-    """A small model: word and position embeddings, a student's layer, a score for each word.
+    """A small model: word and position embeddings, a student's layer, and a score for each word.
 
-    `build` makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words. With `looks_back`, the
-    model guesses the word after the last one; otherwise, it guesses the words in the gaps.
+    `build` makes the layer, which maps (B, T, 32) to (B, T, 32) for at most 8 words. With
+    `looks_back`, the model guesses the word that follows each word; otherwise, it guesses the words
+    in the gaps.
     """
 
     def __init__(self, build: Callable[[], nn.Module], *, looks_back: bool) -> None:
@@ -45,9 +46,10 @@ class SentenceReader(nn.Module):
         return found
 
     def guesses(self, sentence: list[str]) -> list[tuple[str, float]]:
-        """Return the most likely word at, or after, each word of a sentence, with its probability.
+        """Return the model's guess for each word of a sentence, and the guess's probability.
 
-        Raises `ValueError` for a word that the model has never read.
+        With `looks_back`, this is a guess at the next word. Raises `ValueError` for a word that is
+        not in the training data.
         """
         with torch.no_grad():
             shares, best = self(ids_of(sentence)[None])[0].softmax(dim=-1).max(dim=-1)
@@ -55,7 +57,7 @@ class SentenceReader(nn.Module):
 
 
 def trained(build: Callable[[], nn.Module], *, looks_back: bool) -> SentenceReader:
-    """Return a reader trained on all sentences, with the same random numbers each time.
+    """Return a model trained on all sentences, with the same random numbers each time.
 
     Passes on any exception that the layer raises.
     """
@@ -74,7 +76,7 @@ def trained(build: Callable[[], nn.Module], *, looks_back: bool) -> SentenceRead
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Use one thread: with several, such a small layer is ten times slower."""
+    """Use one thread during a block: with several, such a small layer is ten times slower."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -102,7 +104,7 @@ def looks(
     """Return the attention weights of each head for a sentence, (H, T, T).
 
     The value of each word is replaced with a one-hot vector, so that the mixed values are the
-    weights. Raises `ValueError` for a layer with which this is impossible.
+    weights. Raises `ValueError` for a layer for which this is impossible.
     """
     mixed: list[torch.Tensor] = []
     with _tagged(attention, heads, mixed):
@@ -120,7 +122,7 @@ def looks(
 
 @contextmanager
 def _tagged(attention: nn.Module, heads: int, mixed: list[torch.Tensor]) -> Iterator[None]:
-    """Replace values with one-hot vectors, and append the mixtures of the heads to `mixed`."""
+    """Replace values with one-hot vectors, and append each head's mixtures to `mixed`."""
 
     def tags(_: nn.Module, __: object, values: torch.Tensor) -> torch.Tensor:
         return torch.eye(values.shape[1], values.shape[2] // heads).repeat(1, heads)[None]

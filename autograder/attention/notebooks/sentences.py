@@ -1,6 +1,6 @@
 """The lessons' sentences as words, vectors, scores, weights and contexts.
 
-Each notebook imports the values that it shows. Results are rounded to four digits.
+Each notebook imports the values that it shows. Results are rounded to at most four decimals.
 """
 
 import torch
@@ -240,7 +240,7 @@ shoes_values = torch.tensor(
     ]
 )
 
-#: weights for "The cat sleeps" and two heads of size three, drawn at random once and rounded
+#: random weights, rounded, for "The cat sleeps" and two heads of size three
 cat_inputs = torch.tensor([[1.0, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1], [1, 1, 1, 1, 1, 1]])
 _query_rows = [
     [-0.34526, -0.11715, -0.28752, 0.02699, -0.07622, -0.21898],
@@ -300,7 +300,7 @@ cat_values = torch.tensor(
     ]
 )
 
-#: six words with four small numbers, for layers that change nothing
+#: six words of four small numbers each, for layers that change nothing
 simple_inputs = torch.tensor(
     [[2.0, 0, 1, 0], [1, 1, 0, 2], [0, 2, 0, 2], [0, 0, 1, 0], [1, 0, 2, 0], [0, 1, 2, 1]]
 )
@@ -346,7 +346,7 @@ suspicious_contexts = [
     [1.1482, 1.9736, -1.2355, 0.7570, -1.2340, 1.1036],
     [0.8208, 1.6197, -1.1930, 1.1884, -2.0665, 1.7393],
 ]
-#: the mask of a sliding window of three, for eight words; 1 is forbidden
+#: the mask of a sliding window of three, for eight words; 1 means forbidden
 window_of_3 = [
     [0, 1, 1, 1, 1, 1, 1, 1],
     [0, 0, 1, 1, 1, 1, 1, 1],

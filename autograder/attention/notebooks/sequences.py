@@ -1,4 +1,4 @@
-"""Pictures of sequences: turning angles, a growing cache, and blocks that are processed in turn."""
+"""Draws sequences: turning angles, a growing cache, and blocks that are processed one by one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SHADES = ("#c6d7ea", "#9fb8d6", "#7096c4", "#4c78a8", "#345a86")
 
 
 def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
-    """Draw the turning hand of each pair: a row for each pair, a column for each position.
+    """Draw each pair as a turning hand, with a row for each pair and a column for each position.
 
     Args:
         speeds: (d/2,), the radians from one position to the next; each hand first points to the
             right, and turns counterclockwise.
-        num_positions: the number of positions, from 0.
+        num_positions: the number of positions; the first one is 0.
         title: the text above the picture.
 
     Raises:
@@ -54,12 +54,12 @@ def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None
 
     Args:
         prompt: the number of given tokens, all processed in the first call.
-        steps: the number of tokens written after it, one in each call.
+        steps: the number of tokens that are generated after it, one in each call.
         cached: whether earlier keys and values are kept, or computed again.
         title: the text above the picture.
 
     Raises:
-        ValueError: the prompt has no token, or there are more than 10 tokens in all.
+        ValueError: the prompt has no token, or there are more than 10 tokens altogether.
     """
     total = prompt + steps
     if not 1 <= prompt <= total <= _MOST_COLUMNS:

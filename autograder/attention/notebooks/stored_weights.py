@@ -12,7 +12,7 @@ from torch import nn
 
 
 def save_weights(model: nn.Module, path: Path | str) -> None:
-    """Write the parameters of a model; buffers are left out because they are not trained."""
+    """Write a model's parameters to a file; buffers are left out, because they are not trained."""
     document = {
         name: {
             "shape": list(weight.shape),
@@ -26,11 +26,11 @@ def save_weights(model: nn.Module, path: Path | str) -> None:
 
 
 def load_weights(model: nn.Module, path: Path | str) -> None:
-    """Load stored weights into the parameters with the same names.
+    """Load stored weights into a model's parameters with the same names.
 
     Raises:
         FileNotFoundError: there is no such file.
-        KeyError: the model and the file do not have the same names.
+        KeyError: the names in the model and in the file differ.
         ValueError: a weight has a different shape.
     """
     if not Path(path).is_file():

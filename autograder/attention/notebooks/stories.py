@@ -1,8 +1,8 @@
 """Short stories that a grammar makes from a seed: enough text to train a model, and to test it.
 
 Every creature's name is made up for its story, so a reader can know it only by looking back. The
-grammar also computes the surprise (-ln p) of its stories for a reader who knows all of its rules,
-which is the lowest loss that a model can reach.
+grammar also computes how surprising (-ln p) its stories are to a reader who knows all of its rules:
+on average, no model can reach a lower loss.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _SYLLABLE = rf"[{_CONSONANTS}][{_VOWELS}]"
 _NAME_PART = re.compile(rf" [{_CONSONANTS.upper()}][{_VOWELS}]|{_SYLLABLE}")
 _NAME = re.compile(rf" ?[{_CONSONANTS.upper()}][{_VOWELS}](?:{_SYLLABLE})+")
 
-#: the loss on held-out stories after every 50 steps of the capstone with the ready-made block, as
-#: printed by `make weights`
+#: the loss on held-out stories after every 50 training steps in the capstone, with the ready-made
+#: block, as printed by `make weights`
 KNOWN_CURVE = (
     *(4.243, 2.477, 1.673, 1.545, 1.5, 1.229, 1.096, 1.019, 0.897, 0.73),
     *(0.7, 0.694, 0.702, 0.697, 0.703, 0.705, 0.706, 0.707, 0.709, 0.709),
@@ -51,7 +51,7 @@ class UnknownTokenError(KeyError):
 
 
 class _Storyteller:
-    """Makes the random choices of a story, and adds up how surprising they are."""
+    """Makes the random choices in a story, and adds up how surprising they are."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -62,7 +62,7 @@ class _Storyteller:
         return self._random.randrange(count)
 
     def unless_one_in(self, count: int) -> bool:
-        """Return False in one of `count` cases; which of the others occurs does not show."""
+        """Return False with probability 1 / `count`, otherwise True."""
         happens = self._random.randrange(count) > 0
         self.surprise -= math.log((count - 1) / count if happens else 1 / count)
         return happens
@@ -117,7 +117,7 @@ def stories(count: int, seed: int) -> tuple[str, float]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return a text's tokens: words with the space before them, punctuation, parts of names."""
+    """Return a text's tokens: words with the space before them, punctuation, and parts of names."""
     found: list[str] = []
     for word in _WORD.findall(text):
         if _NAME.fullmatch(word):
@@ -129,7 +129,7 @@ def tokens(text: str) -> list[str]:
 
 
 def known(found: list[str], vocabulary: Collection[str]) -> list[str]:
-    """Return the tokens of a text; raise `UnknownTokenError` for one outside the vocabulary."""
+    """Return the tokens unchanged; raise `UnknownTokenError` for one outside the vocabulary."""
     for token in found:
         if token not in vocabulary:
             raise UnknownTokenError(
@@ -147,5 +147,5 @@ def show(*texts: str) -> None:
 
 
 def is_syllable(token: str) -> bool:
-    """Return whether a token is part of a name: " Ra" or "ka"; not " So", which may be a word."""
+    """Return whether a token is part of a name, as " Ra" and "ka" are; " So" may be a word."""
     return bool(_NAME_PART.fullmatch(token)) and token != " So"

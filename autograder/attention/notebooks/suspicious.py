@@ -1,7 +1,7 @@
 """Functions with a mistake, for the notebooks' *debug this* cells.
 
-The code is here, not in a cell, because a corrected copy of it would answer the question next to
-it.
+The code is here, and not in a cell, because a corrected copy would answer a question in the same
+notebook.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import torch
 
 
 def suspicious_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-    """Return (T, S) scores of keys that were reshaped instead of transposed."""
+    """Return (T, S) scores from keys that were reshaped instead of transposed."""
     return queries.mm(keys.reshape(keys.shape[-1], keys.shape[-2]))
 
 
 def suspicious_shares(scores: torch.Tensor) -> torch.Tensor:
-    """Return scores that are divided by the sum of the wrong row."""
+    """Return scores that were divided by the sum of the wrong row."""
     return torch.div(scores, torch.einsum("...s->...", scores))
 
 
@@ -49,7 +49,7 @@ def suspicious_mask(scores: torch.Tensor) -> torch.Tensor:
     return scores + torch.ones_like(scores).triu(1) * -torch.inf
 
 
-#: the names of the layers of `CausalSelfAttention`, with two that were exchanged
+#: the names of the layers in `CausalSelfAttention`, two of them swapped
 suspicious_names = {"W_query": "key", "W_key": "query", "W_value": "value", "out_proj": "proj"}
 
 
@@ -64,5 +64,5 @@ def suspicious_turn(a: float, b: float, angle: torch.Tensor) -> torch.Tensor:
 
 
 def mask_from_the_top_left(num_queries: int, num_keys: int) -> torch.Tensor:
-    """Return a (T, S) mask, where 1 is forbidden, as if the queries were the first positions."""
+    """Return a (T, S) mask, where 1 means forbidden, as if the queries were the first positions."""
     return (torch.arange(num_keys) > torch.arange(num_queries)[:, None]).int()

@@ -1,1 +1,1 @@
-"""Inputs and checks for suites about attention: dropout, low scores, numbers of heads."""
+"""Provides inputs and checks for suites about attention, such as low scores and dropout."""

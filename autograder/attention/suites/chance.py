@@ -1,7 +1,7 @@
-"""Checks whether zeros are drawn independently, with one probability, and differently in each call.
+"""Checks whether zeros are independent, have a given probability, and differ from call to call.
 
-Most functions return None if they find no problem, otherwise a description of it. With the bounds
-of `tails`, a right answer fails less than once in a million runs, for every p.
+Most functions return None if they find no problem, otherwise a description of the problem. With the
+bounds in `tails`, a right answer fails less than once in a million runs, for every p.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ...suite.arguments import Draw
 from . import tails
 from .echoes import echo_problem
 
-#: the least correlation of a call with a call that it repeats. The correlation of two independent
-#: calls of 400 entries is about 0.05, or 0.17 if all items of a batch share a pattern of 36
-#: entries. By Bernstein's inequality, the correlation of n entries reaches r with
+#: two calls repeat each other if their correlation is above this. Two independent calls of 400
+#: entries have a correlation of about 0.05, or 0.17 if all items in a batch share a pattern of 36
+#: entries. By Bernstein's inequality, a correlation over n entries reaches r with
 #: P <= 2 exp(-n r^2 / (2 + 2 M r / 3)), where M = q / p or p / q, which is at most 4 here. For 400
 #: entries, P is below 1e-20
 _REPEATED = 0.7
-#: below this many standard deviations, the bound of the squared deviations need not be computed
+#: below this many standard deviations, the bound on the squared deviations need not be computed
 _USUAL = 5.0
 #: the number of calls that are compared at every offset; each pair costs two Fourier transforms
 _ECHOED = 3
@@ -40,7 +40,7 @@ _FACTORS: Mapping[Callable[[float], float], str] = {
 
 
 def drawn_rate(draw: Draw, low: float, high: float) -> float:
-    """Draw a rate with three decimals, never a whole percentage, so that rounding shows."""
+    """Draw a rate with three decimals that is not a whole percentage, so that rounding shows."""
     for _ in range(100):
         per_mille = draw.integer(round(1000 * low), round(1000 * high))
         if per_mille % 10:
@@ -51,10 +51,10 @@ def drawn_rate(draw: Draw, low: float, high: float) -> float:
 def rate_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """Return None if the share of dropped entries fits p, otherwise the problem.
+    """Return None if the share of dropped entries fits p, otherwise a description of the problem.
 
-    `dropped` is bool; entries at which `present`, of the same shape, is False do not count. Needs
-    at least a thousand entries.
+    `dropped` is bool; entries where `present`, of the same shape, is False do not count. Needs at
+    least a thousand entries.
     """
     total, zeros = _counts(dropped, present)
     if tails.of_count(zeros, total, p) <= tails.SURE:
@@ -73,7 +73,7 @@ def rate_problem(
 def factor_problem(
     after: torch.Tensor, before: torch.Tensor, p: float, tolerance: float = 1e-4
 ) -> str | None:
-    """Return None if kept entries are multiplied by 1 / (1 - p), otherwise the problem.
+    """Return None if kept entries are multiplied by 1 / (1 - p), otherwise a description.
 
     `before` contains no zeros; `tolerance` is relative.
     """
@@ -100,10 +100,10 @@ def dependence_problem(
 ) -> str | None:
     """Return a problem if entries depend on each other along any dimension, otherwise None.
 
-    Counts the dropped entries of each line along a dimension: if a line is dropped as a whole, the
-    counts spread too widely; if the same number is dropped in every line, they don't spread. If the
-    share differs from p, which is a separate problem, the actual share is used. Needs more than 30
-    lines along each dimension that has more than one entry, and 200 lines to notice a fixed number.
+    Counts the dropped entries in each line along a dimension: if lines are dropped as a whole, the
+    counts vary too much; if every line drops the same number, they don't vary at all. If the share
+    differs from p, which is a separate problem, the actual share is used. Needs more than 30 lines
+    along each dimension that has more than one entry, and 200 lines to notice a fixed number.
     """
     total, zeros = _counts(dropped, present)
     if zeros in (0, total):  # there is no pattern
@@ -119,7 +119,7 @@ def dependence_problem(
 def _of_all_dimensions(
     dropped: torch.Tensor, present: torch.Tensor | None, share: float
 ) -> dict[int, _Lines]:
-    # sums of float32 are exact up to 2 ** 24, and much faster than those of bool
+    # sums in float32 are exact up to 2 ** 24, and much faster than sums of bools
     ones = (dropped if present is None else dropped & present).float()
     known = None if present is None else present.float()
     return {
@@ -162,9 +162,9 @@ def shared_or_rate_problem(
 ) -> str | None:
     """Return None if entries are dropped independently with probability p.
 
-    Otherwise, return the problem: entries are dropped together along some of the dimensions, whose
-    names are `names`; the share of dropped entries is wrong; or every line has the same number of
-    dropped entries.
+    Otherwise, return the problem: entries are dropped together along some dimensions (`names`
+    contains the dimensions' names), the share of dropped entries is wrong, or every line drops the
+    same number of entries.
     """
     lines = _of_all_dimensions(dropped, present, p)
     together = [names[dim] for dim in _together(lines)]
@@ -181,8 +181,8 @@ class _Lines:
     """Statistics of the number of dropped entries in each line along a dimension.
 
     `spread` says by how many standard deviations the sum of the squared deviations differs from its
-    mean; `too_uneven` and `too_even` say how improbable that is, in nats: 0 if the sum is not
-    unusual.
+    mean. `too_uneven` and `too_even` say, in nats, how improbable such a large or small sum is;
+    they are 0 if the sum is not unusual.
     """
 
     spread: float
@@ -212,9 +212,9 @@ def neighbours_problem(
 ) -> str | None:
     """Return a problem if two or three neighbors in memory are dropped together, otherwise None.
 
-    Groups have no entry in common, so the outcomes of groups, such as "all dropped", are
-    independent draws. Groups of three are needed because two entries together may determine a
-    third, which no pair shows.
+    The groups don't overlap, so their outcomes, such as "all dropped", are independent draws.
+    Groups of three are needed because two entries together may determine a third, which no pair
+    shows.
     """
     flat = dropped.flatten()
     known = None if present is None else present.flatten()
@@ -230,7 +230,7 @@ def neighbours_problem(
 
 
 def groups_problem(groups: torch.Tensor, p: float) -> str | None:
-    """Return None if the bools in each row are dropped independently, otherwise the problem."""
+    """Return None if the entries in each row are dropped independently, otherwise the problem."""
     total, size = groups.shape
     kinds = torch.zeros(total, dtype=torch.uint8)
     for place in range(size):
@@ -248,7 +248,7 @@ def groups_problem(groups: torch.Tensor, p: float) -> str | None:
 def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
     """Return a problem if calls drop the same entries or always the same number, otherwise None.
 
-    `calls` contains one bool tensor of the same shape for each call. Needs six calls that drop
+    `calls` contains a bool tensor for each call, all of the same shape. Needs six calls that drop
     between a fifth and four fifths of 400 entries.
     """
     if any(call.all() or not call.any() for call in calls):
@@ -288,11 +288,11 @@ def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
 
 
 def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5) -> str | None:
-    """Return a problem if equal causal attention weights were dropped out wrongly, otherwise None.
+    """Return a problem if dropout of equal causal attention weights is wrong, otherwise None.
 
     `weights` are (calls, B, H, T, T) after dropout, each with an error of at most `error`. Before
-    dropout, row t has the weight 1 / (t + 1) for token t and for each token before it. After it,
-    each of these is 0 or divided by 1 - p, independently along every dimension.
+    dropout, row t has the weight 1 / (t + 1) for token t and for each token before it. After
+    dropout, each of these weights must be 0 or divided by 1 - p, independently of all others.
     """
     weights = weights.detach()
     past = torch.ones_like(weights).tril().bool()
@@ -312,7 +312,7 @@ def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5)
 def _changed_problem(
     weights: torch.Tensor, before: torch.Tensor, dropped: torch.Tensor, p: float, error: float
 ) -> str | None:
-    """Return None if every weight is 0 or divided by 1 - p, otherwise what changed."""
+    """Return None if every weight is 0 or divided by 1 - p, otherwise the problem."""
 
     def near(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
         # False if one of them is nan; the second term is the default tolerance

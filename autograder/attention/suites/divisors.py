@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from ...suite.arguments import Draw
 
-#: the largest divisor; the number is then at most 16, the largest number of heads
+#: the largest divisor; with it, numbers are at most 16, the largest number of heads
 _AMONG = 6
 
 
 def undivided(draw: Draw) -> list[tuple[int, int]]:
-    """Return pairs of a number and a non-divisor, one of each kind that a check may miss.
+    """Return pairs of a number and a non-divisor, one for each kind that a check may miss.
 
-    The number may be smaller than the non-divisor, one more or one less than a multiple, share a
-    divisor with it, or be an odd multiple of its half.
+    The number is smaller than the non-divisor, is one more or one less than a multiple of it, has a
+    divisor in common with it, or is an odd multiple of half of it.
     """
     among, times = draw.integer(3, _AMONG), draw.integer(1, 2)
     common = 2 * draw.integer(1, 2)

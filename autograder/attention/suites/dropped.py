@@ -1,4 +1,4 @@
-"""Checks dropout of attention weights and of outputs through a layer's own results."""
+"""Checks, from a layer's results, the dropout of its attention weights or of its outputs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .chance import (
     shared_or_rate_problem,
 )
 
-#: the number of calls in which attention weights are observed; the last ones need no gradient
+#: the number of calls in which attention weights are observed, and how many of them, the first
+#: ones, compute gradients
 _CALLS, _WITH_GRADIENTS = 5, 3
 
 
 def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
     """Return weights for the layer that computes values, so that outputs show attention weights.
 
-    The shape is (num_heads * (num_tokens + 1), num_tokens). For inputs that are unit vectors,
-    column s of every head is the weight of token s, and the last column is the sum of these
-    columns.
+    The shape is (num_heads * (num_tokens + 1), num_tokens). If the inputs are unit vectors, column
+    s of every head is the weight of token s, and the last column is the sum of the other columns.
     """
     rows = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)])
     return rows.repeat(num_heads, 1)
@@ -93,7 +93,7 @@ def _outputs(
 def check_dropped_outputs(
     layer: ExpectLayer, x: torch.Tensor, p: float, undropped: torch.Tensor, *, likely: str
 ) -> None:
-    """Check that train mode drops every number of the output independently with probability p.
+    """Check that train mode drops each number in the output independently with probability p.
 
     `x` is (B, T, D); `undropped`, of the output's shape, is the output in eval mode, without zeros.
     """
@@ -129,9 +129,9 @@ def check_dropped_outputs(
 def check_layers_apart(
     expect: Expect, question: str, build: Sequence[Any], x: torch.Tensor, *, likely: str
 ) -> None:
-    """Check that two layers with the same weights drop different entries, as blocks of a model do.
+    """Check that two layers with the same weights drop different entries, as a model's blocks must.
 
-    `x` is (B, T, D), large enough that no two patterns are equal by chance.
+    `x` is (B, T, D), and so large that no two patterns are equal by chance.
     """
     calls: list[torch.Tensor] = []
     weights: Mapping[str, torch.Tensor] = {}

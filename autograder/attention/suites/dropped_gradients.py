@@ -1,7 +1,7 @@
 """Checks that gradients in a call with dropout belong to the entries that were kept.
 
-The kept entries are random. They are read from the returned value, and the solution then computes
-the gradients for the same entries.
+The kept entries are random. They are read from the returned value; the solution then computes
+gradients with the same entries kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FROZEN = (
     "train mode alone decides whether entries are dropped: layers with frozen weights "
     "(`requires_grad = False`) drop entries like other layers"
 )
-#: returns, from the value of a call, the entries that each dropout in it kept
+#: returns the entries that each dropout in a call kept, given the call's value
 _Kept = Callable[[torch.Tensor], list[torch.Tensor]]
 #: attention weights that were not dropped are larger than this
 _NOTHING = 1e-3
@@ -41,10 +41,10 @@ _NOTHING = 1e-3
 def check_gradients_of_weights(
     layer: ExpectLayer, draw: Draw, x: torch.Tensor, num_heads: int = 1, above: float = 0.0
 ) -> None:
-    """Check gradients in train mode if only attention weights are dropped.
+    """Check gradients in train mode for a layer that drops only attention weights.
 
-    `x` is (B, T, D); the first T columns of each head show its weights, as in
-    `check_dropped_weights`, and without dropout none of them is near zero.
+    `x` is (B, T, D). The first T columns of each head show its weights, as in
+    `check_dropped_weights`; without dropout, none of them is near zero.
     """
     batch, num_tokens, _ = x.shape
 
@@ -56,9 +56,9 @@ def check_gradients_of_weights(
 
 
 def check_gradients_of_outputs(layer: ExpectLayer, draw: Draw, x: torch.Tensor) -> None:
-    """Check gradients in train mode if only outputs are dropped, and none is 0 without dropout.
+    """Check gradients in train mode for a layer that drops only outputs.
 
-    `x` is (B, T, D).
+    `x` is (B, T, D); without dropout, no output is 0.
     """
     _check(layer, draw, x, lambda value: [value != 0])
 

@@ -13,14 +13,14 @@ from . import tails
 def echo_problem(calls: Sequence[torch.Tensor], present: torch.Tensor | None = None) -> str | None:
     """Return a problem if a pattern repeats part of another, or of itself, otherwise None.
 
-    `calls` contains bool tensors of equal size; entries at which `present`, of the same size, is
-    False do not count, but keep their positions in memory. Needs 600 entries, between a fifth and
-    four fifths of them True. Notices repeated parts of at least 45% of 600 entries, and of an
-    eighth of 6,000. If almost all entries are equal, it notices nothing.
+    `calls` contains bool tensors of equal size; entries where `present`, of the same size, is False
+    do not count, but keep their positions in memory. Needs 600 entries, between a fifth and four
+    fifths of them True. Notices a repeated part that is at least 45% of 600 entries, or an eighth
+    of 6,000. If almost all entries are equal, it notices nothing.
 
-    A correlation is a sum of products of two entries with mean 0 and variance 1. Between two calls
-    all products are of different entries; between a pattern and itself, or its reverse, a product
-    may occur twice. `tails.farthest_sum` bounds these sums for all positions at the same time.
+    A correlation is a sum of products of two entries with mean 0 and variance 1. For two calls, no
+    product occurs twice; for a pattern and itself, or its reverse, one may. `tails.farthest_sum`
+    bounds these sums for all positions at the same time.
     """
     signs = torch.stack([call.double().flatten() for call in calls])
     places = torch.ones_like(signs[0]) if present is None else present.double().flatten()

@@ -1,12 +1,12 @@
-"""Inputs whose scores are all far below zero, so that masked scores must be even lower.
+"""Draws inputs whose scores are all far below zero, so that masked scores must be even lower.
 
-Filling with -20, -30 or -50 looks like minus infinity as long as visible scores are around zero.
-Only a few questions require right results for scores of 50 or more, so the scores here stay above
--50, before scaling and, for heads of size one, after it. In the last sample of a batch, the later
-half of the keys scores as far above zero as the others score below it, so subtracting a hundred
-from hidden scores leaves them among the visible ones. Float64 can represent a softmax over all of
-them, so an answer that masks the weights after the softmax and normalizes the rows again is also
-right.
+A mask that fills in -20, -30 or -50 works as well as minus infinity while visible scores are near
+zero. Only a few questions require right results for scores of 50 or more, so the scores here stay
+above -50, before scaling and, for heads of size one, after it. In the last sample of a batch, the
+later half of the keys have scores as far above zero as the others are below it: if hidden scores
+are only lowered by a hundred, they are still close to the visible ones. Float64 can represent a
+softmax over all of them, so an answer that masks the weights after the softmax and normalizes the
+rows again is also right.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ import torch
 
 from ...suite.arguments import Draw
 
-#: the approximate size of the lowest scores, before the division by the root of the head size
+#: the approximate magnitude of the lowest scores, before division by the root of the head size
 _LOW = 48.0
-#: the share by which entries differ, and the share by which the last key is smaller than the first
+#: the relative differences: between entries at most, and between the first and the last key
 _APART, _LATER = 0.02, 0.15
 #: the likely cause if scores of `rows_far_apart` give a wrong result
 FAR_APART = (
     "rows of scores may be far apart: subtract the maximum of each row, not that of all scores"
 )
-#: the factor of the values of later keys: even a tiny weight of a hidden key shows in the result
+#: the factor for the values of later keys, so that even a tiny weight on a hidden key shows
 _LOUD = 1e5
 
 
 @dataclass(frozen=True, slots=True)
 class ScaledScores:
-    """Declares that scores are divided by the square root of a size, and makes very low scores.
+    """Declares that scores are divided by the square root of a size, and provides very low scores.
 
-    The first three tensors of a function are its queries, keys and values, or tokens and the
+    A function's first three tensors are its queries, keys and values, or else tokens and the
     weights (H, d, d_in) that turn them into queries and keys.
     """
 
@@ -54,7 +54,7 @@ class ScaledScores:
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
         """Return arguments with low scores, or `made` if their shapes don't fit this class.
 
-        All values except that of the first key are large.
+        All values except those of the first key are large.
         """
         first, second = made[0].shape, made[1].shape
         if second[-2] == size and first[-1] != size:
@@ -69,7 +69,7 @@ class ScaledScores:
         return [*low_queries_and_keys(draw, first, second, torch.float64), *made[2:]]
 
     def weights(self, draw: Draw, size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
-        """Return the function of `low_scoring`, extended to matrices of shape (d_in, d_out)."""
+        """Return `low_scoring`'s function, extended to matrices of shape (d_in, d_out)."""
         low = low_scoring(draw, size)
 
         def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
@@ -101,9 +101,9 @@ def rows_far_apart(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw float32 tensors (..., T, 1) and (..., S, 1) with scores near 49 or -49.
 
-    All scores of a query have the same sign, and the signs alternate from query to query. Float32
-    has only two digits left for the exponential of the distance between such rows, so each row
-    needs its own shift, or none.
+    All scores of a query have the same sign, and the signs alternate from query to query. In
+    float32, the exponential of the distance between such rows has only two digits, so either each
+    row must be shifted separately, or none.
     """
     signs = 1.0 - 2.0 * (torch.arange(queries[-2]) % 2).unsqueeze(-1)
     one, other = (draw.uniform(*shape, low=6.98, high=7.03) for shape in (queries, keys))

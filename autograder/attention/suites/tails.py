@@ -1,8 +1,8 @@
-"""Bounds on the probability of extreme counts, exact for any rate and any number of draws.
+"""Bounds on the probability of extreme counts, valid for any rate and any number of draws.
 
-Each is a Chernoff bound: P(S >= s) <= E[exp(t S)] exp(-t s) for every t > 0, with the best t. A
-right answer exceeds `SURE` in one statistic with a probability below 2e-9; a question has fewer
-than 500 statistics, so a right answer fails less than once in a million.
+Each is a Chernoff bound, P(S >= s) <= E[exp(t S)] exp(-t s), which is valid for every t > 0; the
+best t is used. A right answer exceeds `SURE` in one statistic with a probability below 2e-9; a
+question has fewer than 500 statistics, so a right answer fails less than once in a million runs.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import math
 
 import torch
 
-#: nats: -ln(1e-9)
+#: the improbability, in nats, that no right answer reaches in practice: -ln(1e-9)
 SURE = -math.log(1e-9)
 
 
 def of_count(count: float, total: int, p: float) -> float:
-    """Return the improbability in nats of `count` successes in `total` draws of probability p.
+    """Return the improbability, in nats, of `count` successes in `total` draws of probability p.
 
-    For a binomial count the best t gives P <= exp(-total * KL(count / total || p)) for the tail on
+    For a binomial count, the best t gives P <= exp(-total * KL(count / total || p)) for the tail on
     the count's side of p.
     """
     if total == 0:
@@ -36,8 +36,9 @@ def _part(share: float, p: float) -> float:
 def of_squares(counts: torch.Tensor, lengths: torch.Tensor, p: float) -> tuple[float, float]:
     """Return how improbable, in nats, such large and such small deviations of binomial counts are.
 
-    Line i has `lengths[i]` draws, and Z_i = (c_i - n_i p)^2 / (n_i p (1 - p)). E[exp(t Z_i)] is a
-    sum over the n_i + 1 values of c_i, so only the best t is approximated, by the best of a few.
+    Line i has `lengths[i]` draws, and Z_i = (c_i - n_i p)^2 / (n_i p (1 - p)). E[exp(t Z_i)] is
+    computed exactly, as a sum over the n_i + 1 values of c_i; only the best t is approximated, by
+    the best of 48.
     """
     deviations = (counts - lengths * p) ** 2 / (lengths * p * (1 - p))
     total = float(deviations.sum())
@@ -70,10 +71,11 @@ def _log_moments(
 
 
 def farthest_sum(largest: float, sums: int, variance: float) -> float:
-    """Return a bound that any of `sums` sums of independent terms exceeds with probability 1e-9.
+    """Return a bound that any of `sums` sums of independent terms exceeds with probability <= 1e-9.
 
-    The terms are at most `largest` in magnitude, with mean 0, and `variance` is that of a sum:
-    Bernstein's P(|S| >= s) <= 2 exp(-s^2 / (2 (variance + largest s / 3))), solved for s.
+    The terms have mean 0 and are at most `largest` in magnitude; `variance` is the variance of a
+    sum. The bound is Bernstein's inequality solved for s:
+    P(|S| >= s) <= 2 exp(-s^2 / (2 (variance + largest s / 3))).
     """
     nats = SURE + math.log(2 * sums)
     linear = largest * nats / 3

@@ -1,1 +1,1 @@
-"""One module per export format, with `write` and `DEFAULT`, the default name of its file."""
+"""Contains a module for each export format, with `write` and the default file name, `DEFAULT`."""

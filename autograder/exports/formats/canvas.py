@@ -1,9 +1,8 @@
 """Writes Canvas's gradebook as CSV, with a row for each student and a column for each assignment.
 
 Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name and
-Canvas's number, such as `Causal attention (4711)`. A gradebook that was exported from Canvas has
-these numbers, and can be given as the roster. Its cells keep their values if there is no result for
-them.
+Canvas's number, such as `Causal attention (4711)`. A gradebook that was exported from Canvas
+contains these numbers and can be given as the roster. A cell without a result keeps its value.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ DEFAULT = "grades.canvas.csv"
 _ID_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 _ALL_ID_COLUMNS = (*_ID_COLUMNS, "Integration ID", "Root Account")
 _NUMBERED = re.compile(r"(?P<name>.*) \(\d+\)\s*", re.DOTALL)
-#: the name of the row of maxima, indented as in Canvas
+#: the name of the row that contains the maxima, indented as in Canvas
 _POINTS_ROW = f"    {POINTS_POSSIBLE}"
 
 #: the score of each submission; None if the grader failed
@@ -32,7 +31,7 @@ Scores = Mapping[Key, float | None]
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """Writes the table without Canvas's numbers; the SIS Login IDs are the class's own names."""
+    """Writes the table without Canvas's numbers; SIS Login IDs are the class's own names."""
     maxima, scores = _points(grades)
     rows: list[Sequence[str]] = [
         (*_ID_COLUMNS, *map(grades.title_of, maxima)),
@@ -87,9 +86,10 @@ def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
 def _cell(
     grades: Grades, scores: Scores, student: str | None, assignment: str, before: str = ""
 ) -> str:
-    """Returns a score, or the chosen value for a missing submission.
+    """Returns the score, or the value that was chosen for missing submissions.
 
-    Returns the platform's own value if the grader failed, or if the owner of the cell is uncertain.
+    Returns the platform's own value, `before`, if the grader failed or if it is uncertain whose
+    cell this is.
     """
     if student is None:
         return before
@@ -101,7 +101,7 @@ def _cell(
 
 
 def _column(roster: Roster, assignment: str, title: str) -> str:
-    """Returns the column for an assignment in Canvas, or the name for a new one."""
+    """Returns the name of an assignment's column in Canvas's table, or a name for a new column."""
     ours = {_words(assignment), _words(title)}
     found = [
         column

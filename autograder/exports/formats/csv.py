@@ -1,4 +1,4 @@
-"""Writes a CSV table for a spreadsheet: a row for each student, and a column for each question."""
+"""Writes a CSV table for a spreadsheet, with a row per student and a column per question."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ DEFAULT = "grades.csv"
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """Writes the table; the cell of a question that was not graded is empty."""
+    """Writes the table; the cell for a question that was not graded is empty."""
     return Exported(write_csv(table_of(grades), path))
 
 
 def table_of(grades: Grades) -> Iterable[list[Value]]:
-    """Yields the rows of the table, its headings first."""
+    """Yields the rows of the table, beginning with the headings."""
     columns, names, maxima = _columns(grades), grades.assignments, grades.maxima
     of_people = ("name", "email", "section") if grades.people else ()
     yield ["student", *of_people, *columns, "points", "maximum", "needs_review"]
@@ -52,9 +52,9 @@ def table_of(grades: Grades) -> Iterable[list[Value]]:
 
 
 def _in_several_folders(grades: Grades) -> Mapping[str, str]:
-    """Maps each folder to its owner, for people who have several folders.
+    """Maps folders to their owners, but only for people who have several folders.
 
-    A person has several folders, with different assignments, if names on two platforms differ.
+    Someone whose name differs on two platforms has several folders, with different assignments.
     """
     works: dict[str, list[Key]] = {}
     for key in keys_of(grades.results):
@@ -69,7 +69,7 @@ def _in_several_folders(grades: Grades) -> Mapping[str, str]:
 
 
 def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
-    """Returns a name, email address and section from the roster, or () without a roster."""
+    """Returns a student's name, email address and section, or () if there is no roster."""
     if not grades.people:
         return ()
     person = grades.people.get(student)
@@ -77,7 +77,7 @@ def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
 
 
 def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Value]:
-    """Returns the points and the maximum over all assignments, or empty cells if none counts."""
+    """Returns the total points and the total maximum, or empty cells if no assignment counts."""
     found = [(values.get(f"{n}/total", ""), values.get(f"{n}/maximum", "")) for n in names]
     counted = [(float(total), float(most)) for total, most in found if total != "" and most]
     if not counted:

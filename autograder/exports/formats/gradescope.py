@@ -18,10 +18,11 @@ DEFAULT = "gradescope"
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """Writes `<student>/<assignment>/results.json` below a folder, or one file named `*.json`.
+    """Writes `<student>/<assignment>/results.json` below `path`, or one file if `path` is `*.json`.
 
-    Writes no file if the grader failed, so that the harness reports a failed autograder instead of
-    a zero. Raises `UserError` if one file is requested for several submissions.
+    Writes nothing for a submission on which the grader failed, so that the harness reports a failed
+    autograder instead of a zero. Raises `UserError` if a single file is requested for several
+    submissions.
     """
     own = grades.results
     if path.suffix == ".json":
@@ -64,7 +65,7 @@ def _place(folder: Path, result: SubmissionResult) -> Path:
 
 def _write_one(result: SubmissionResult, path: Path) -> Iterator[str]:
     if result.status is SubmissionStatus.FAILED:
-        path.unlink(missing_ok=True)  # it would have the score of an earlier export
+        path.unlink(missing_ok=True)  # it would contain the score from an earlier export
         whose = f"{result.student!r}, {result.assignment}"
         yield f"{whose}: the grader failed, so there is no results.json"
         return

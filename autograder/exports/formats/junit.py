@@ -1,4 +1,4 @@
-"""Writes JUnit XML for continuous integration, one suite for each submission and exercise."""
+"""Writes JUnit XML for continuous integration, with a suite for each submission and exercise."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Writes Moodle's offline grading worksheets, one for each assignment.
 
 Moodle reads the columns Identifier, Grade, Last modified (grade) and Feedback comments. The number
-in `Participant 12345` belongs to a student in one assignment. Moodle therefore accepts only a copy
-of its own worksheet: download it from the assignment, and give it as the roster.
+in `Participant 12345` identifies a student in only one assignment. Moodle therefore accepts only a
+copy of its own worksheet: download it from the assignment, and give it as the roster.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
-    """Writes an assignment's worksheet with grades and comments; the rest is unchanged."""
+    """Writes a copy of Moodle's own worksheet, with grades and comments added."""
     roster.must_be_of(Platform.MOODLE)
     graded = grades.results
     names = sorted(grades.assignments)
@@ -94,14 +94,14 @@ def _new_row(result: SubmissionResult) -> dict[str, str]:
 
 
 def _judged(result: SubmissionResult) -> Mapping[str, str]:
-    """Returns the grade and the comment; both are empty if the grader failed."""
+    """Returns the cells for the grade and the comment, or none if the grader failed."""
     if result.status is SubmissionStatus.FAILED:
         return {}
     return {_GRADE: number(result.score), _COMMENT: _comment(result)}
 
 
 def _comment(result: SubmissionResult) -> str:
-    """Returns the comment; all text is escaped, because Moodle shows it as HTML."""
+    """Returns the comment with all text escaped, because Moodle shows it as HTML."""
     lines = [
         f"{for_html(exercise.exercise)}/{_question(question)}"
         for exercise, question in result.questions()
