@@ -1,4 +1,4 @@
-"""Creates the students' files from a course's content, and checks that they leak no secrets."""
+"""Creates the students' files from a course's content, and checks that they reveal no secrets."""
 
 from .gradescope import gradescope_bundle
 from .release import ReleaseReport, find_leaks, release, verify_fresh

@@ -1,4 +1,4 @@
-"""Creates the files in `assignments/<name>/`, the version of an assignment that students get."""
+"""Creates the files in `assignments/<name>/`, the version of an assignment for students."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ from .solution_parts import STUB, module_text, split_module, strip_solutions
 from .source_notebook import BRING_CHECKS, bring_source, folded_cell, source_notebook
 from .student_wheel import FOLDERS
 
-#: the only modules that public checks may import, because students have no others
+#: the only modules that public checks may import, because students don't have any others
 _IMPORTS_OF_CHECKS = ("torch", "pytest", *(name.strip("/").replace("/", ".") for name in FOLDERS))
 
-#: the templates that run the checks after every push, by their paths in a student's repository
+#: the templates of workflows that run the checks after every push, by their paths in a student's
+#: repository
 _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "gitlab.yml"}
 
 
@@ -53,8 +54,9 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 class ReleasedAssignment:
     """The files of a released assignment.
 
-    `files` maps paths in the released folder to texts, `sources` maps exercises to nbgrader's
-    source notebooks, and `extras` contains the paths of files that belong to no exercise.
+    `files` contains the files' texts by their path in the released folder, `sources` contains
+    nbgrader's source notebook for each exercise, and `extras` contains the paths of files that
+    don't belong to any exercise.
     """
 
     name: str
@@ -125,7 +127,7 @@ def _manifest(
 
 
 def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the files with hints, texts for right answers, known mistakes and stars, by path."""
+    """Returns the files about hints, right answers, known mistakes and stars, by path."""
     texts: dict[str, Mapping[str, object]] = {
         HINTS: hints_of(root, assignment),
         AFTERWARDS: afterwards_of(root, assignment),
@@ -146,14 +148,14 @@ def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
 
 def _graded(assignment: Assignment) -> dict[str, str]:
     """Describes the hidden tests that are generated from each question's traits."""
-    from ..suite.traits import traits_of  # imports torch, which reading a gradebook does not need
+    from ..suite.traits import traits_of  # imports torch, which is not needed to read a gradebook
 
     rows = (row for exercise in assignment.exercises for row in traits_of(exercise.hidden_suite)[0])
     return {row.question: row.for_students for row in rows if row.for_students}
 
 
 def _refuse_double_questions(assignment: Assignment) -> None:
-    """Refuses questions that share a name, because `check("<question>")` finds them by name."""
+    """Refuses two questions with the same name: `check("<question>")` finds a question by name."""
     seen: dict[str, str] = {}
     for exercise in assignment.exercises:
         for question in exercise.questions:
@@ -271,7 +273,7 @@ def _picture(way: CourseMap, assignment: Assignment) -> dict[str, str]:
 
 
 def _way(way: CourseMap, assignment: Assignment) -> str:
-    """Returns the README's section on the path through the course, or "" without a map."""
+    """Returns the README's section about the path through the course, or "" if there is no map."""
     if not way.number(assignment.name):
         return ""
     return (
@@ -286,7 +288,7 @@ EXTRAS = "extras"
 
 
 def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the files in `source/<assignment>/extras/` by their path in the release.
+    """Returns the files in `source/<assignment>/extras/`, by their path in the release.
 
     A `.md` file becomes a notebook without questions; other files are released unchanged. Raises
     `ContentError` if a file has the name of an exercise or is not text.
@@ -309,7 +311,7 @@ def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
 def _notebook(path: Path, text: str, assignment: str) -> str:
     try:
         cells = jupytext.reads(text, fmt="md:myst").cells
-    except Exception as error:  # jupytext's parsers may raise any exception
+    except Exception as error:  # jupytext's parsers may raise any kind of exception
         raise ContentError(
             path, None, f"not a MyST notebook: {error}", "see docs/authoring.md"
         ) from error
@@ -352,13 +354,14 @@ def _convert(root: Path, assignment: str) -> None:
     config.ClearSolutions.code_stub = {"python": STUB}
     config.ClearSolutions.begin_solution_delimeter = BEGIN_SOLUTION
     config.ClearSolutions.end_solution_delimeter = END_SOLUTION
-    # like `nbgrader generate_assignment --no-db`, because the class's gradebook is made elsewhere
+    # like `nbgrader generate_assignment --no-db`, because a different command makes the class's
+    # gradebook
     config.GenerateAssignment.no_database = True
     config.SaveCells.enabled = False
     try:
         directory = CourseDirectory(config=config, log=logger)
         GenerateAssignment(coursedir=directory, config=config, log=logger).start()
-    except Exception as error:  # nbgrader may raise any exception; its log has the cause
+    except Exception as error:  # nbgrader may raise any exception; its log says why
         raise GraderError(
             f"nbgrader can't release {assignment}: {error}\n{log.getvalue()}"
         ) from error

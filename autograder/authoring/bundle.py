@@ -1,4 +1,4 @@
-"""Creates the zip that students download, with the same bytes whenever and wherever it is made."""
+"""Creates the zip that students download; equal files always give exactly the same bytes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pathlib import Path
 
 from ..errors import GraderError, install_with
 
-#: 2020-01-01, the date of all files
+#: 2020-01-01, which is used as the date of all files
 _EPOCH = "1577836800"
 DATE = (2020, 1, 1, 0, 0, 0)
 
 
 def bundle_bytes(folder: str, files: Mapping[str, bytes]) -> bytes:
-    """Returns a zip of `files` below `folder`: sorted, all with one date, and not compressed.
+    """Returns a zip with `files` below `folder`: sorted, with the same date, and not compressed.
 
-    Compressed bytes would differ between versions of zlib.
+    Different versions of zlib would compress the files to different bytes.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
@@ -33,7 +33,7 @@ def bundle_bytes(folder: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def build_wheel(root: Path, out: Path) -> Path:
-    """Builds the project's wheel offline; raises `GraderError` with the build's output."""
+    """Builds the project's wheel offline; if this fails, raises `GraderError` with the output."""
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
     result = subprocess.run(
         [*command, "--outdir", str(out), str(root)],

@@ -1,7 +1,8 @@
-"""Reads claims: expressions that follow statements in a lesson and that a test evaluates.
+"""Reads claims: expressions with which a test checks statements in a lesson.
 
-A claim is a comment on lines of its own, `<!-- holds: rounds(0.5**2, "0.25") -->`. It is evaluated
-at that point in the solved notebook, so it may use every name that the cells above define.
+A claim is a comment below the statement, such as `<!-- holds: rounds(0.5**2, "0.25") -->`. It is
+evaluated at that point in the solved notebook, so it may use every name that the cells above it
+define.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ _CLAIM = re.compile(r"^[ \t]*<!-- holds: (.*?) -->[ \t]*(?:\n|\Z)", re.MULTILINE
 
 
 def without_claims(text: str) -> str:
-    """Returns the text without its claims, as students read it."""
+    """Returns the text as students read it, without claims."""
     return _CLAIM.sub("", text).rstrip("\n")
 
 
 def claims_in(text: str) -> list[str]:
-    """Returns the expressions of a text's claims, each on one line."""
+    """Returns the expressions in a text's claims, each joined into one line."""
     return [" ".join(match.group(1).split()) for match in _CLAIM.finditer(text)]

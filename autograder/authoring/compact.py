@@ -1,4 +1,4 @@
-"""Removes differences in formatting from text, and remembers the line of each character."""
+"""Removes differences in formatting from a text, and remembers the line of each character."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-#: a line of a notebook's JSON that contains one string, perhaps with its key
+#: a line of a notebook's JSON that contains only a string, perhaps with its key
 _JSON_STRING = re.compile(r'^\s*(?:"(?:[^"\\]|\\.)*":\s*)?("(?:[^"\\]|\\.)*"),?\s*$')
 _CLOSING = ")]}"
 
@@ -38,7 +38,7 @@ def compact(text: str) -> CompactText:
 
 
 def readable_lines(name: str, text: str) -> str:
-    """Returns the text of a file; in a notebook, the JSON string on each line is decoded."""
+    """Returns a file's text; in a notebook, decodes the JSON string on each line."""
     if not name.endswith(".ipynb"):
         return text
     return "\n".join(_decoded(line) for line in text.splitlines())

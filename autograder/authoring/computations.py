@@ -1,7 +1,7 @@
 """Finds the computations of a solution in the code cells of a notebook.
 
-Comparing lines is not enough: code that draws a picture may contain half a line of a solution.
-Computations with the same key, a text made from the expression, count as equal.
+Comparing lines is not enough: code that draws a picture may contain only half of a solution's line.
+A key is therefore made from each expression; computations with the same key count as equal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 from .compact import compact
 from .solution_parts import solution_lines
 
-#: an expression with at least this many operations is recognized by its form, ignoring names
+#: an expression with at least this many operations is recognized by its form, whatever the names in
+#: it
 _KNOWN_BY_FORM = 3
 #: a returned expression is recognized if it has at least this many operations or called functions
 _RETURNED = 2
@@ -24,7 +25,7 @@ _PRODUCTS = frozenset({"matmul", "mm", "bmm", "einsum"})
 
 
 def expressions_of(solution: Path) -> Iterator[tuple[str, int]]:
-    """Yields the computations between the solution markers of a module, each with its line."""
+    """Yields the keys of computations between a module's solution markers, each with its line."""
     text = solution.read_text(encoding="utf-8")
     inside = {number for number, _, within in solution_lines(text) if within}
     for function in ast.walk(ast.parse(text)):
@@ -43,7 +44,7 @@ def expressions_of(solution: Path) -> Iterator[tuple[str, int]]:
 
 
 def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
-    """Yields the computations in a notebook's code cells, each with its line of code."""
+    """Yields the keys of computations in a notebook's code cells, each with its line of code."""
     for cell in json.loads(notebook)["cells"]:
         source = "".join(cell["source"])
         try:
@@ -57,7 +58,7 @@ def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
 
 
 def _results(node: ast.expr) -> Iterator[str]:
-    """Yields keys for an expression that may be a whole answer, based on its form and its calls."""
+    """Yields keys for an expression that may be a whole answer, from its form and its calls."""
     inner = list(ast.walk(node))
     spread = [item for item in inner if isinstance(item, ast.Subscript) and _adds_a_size(item)]
     if sum(isinstance(item, _OPERATIONS) for item in inner) + len(spread) >= _RETURNED:
@@ -78,7 +79,7 @@ def _form(node: ast.expr) -> str:
 
 
 def _keys(node: ast.expr) -> Iterator[str]:
-    """Yields keys for an expression with a matrix product, based on its text or its form."""
+    """Yields keys for an expression with a matrix product, from its text or its form."""
     inner = list(ast.walk(node))
     if not any(map(_is_product, inner)):
         return
@@ -101,7 +102,7 @@ def _name_of(call: ast.Call) -> str:
 
 
 class _Named(ast.NodeTransformer):
-    """Replaces names with their values, so that `softmax(scores)` is the softmax of a product."""
+    """Replaces names with values, so that `softmax(scores)` becomes the softmax of a product."""
 
     def __init__(self) -> None:
         self._values: dict[str, ast.expr] = {}

@@ -1,4 +1,4 @@
-"""Reads the path through a course: the order, requirements and duration of its assignments."""
+"""Reads the path through a course: its assignments' order, requirements and durations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from .claims import without_claims
 MAP = "map.toml"
 _KEYS = {"name", "builds", "needs", "skip"}
 
-#: a student's speed: words read per minute; minutes to run a cell and look at it, to think about a
-#: question, and to write a line of an answer, including design, mistakes and checks
+#: a student's speed: words read per minute; then the minutes to run a cell and look at its output,
+#: to think about a question, and to write a line of an answer, including design, mistakes and
+#: checks
 _WORDS, _CELL, _QUESTION, _LINE = 135, 0.5, 3.0, 1.4
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """An assignment on the map; `minutes` maps its exercises, in teaching order, to minutes."""
+    """An assignment on the map; `minutes` contains each exercise's duration, in teaching order."""
 
     name: str
     title: str
@@ -34,13 +35,13 @@ class Stage:
 
     @property
     def hours(self) -> float:
-        """The duration of the whole assignment, rounded to half hours."""
+        """The duration of the whole assignment, rounded to half an hour."""
         return round(sum(self.minutes.values()) / 30) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class CourseMap:
-    """The stages in order, and what the first one requires; both are empty without a map."""
+    """The stages in order, and what the first one requires; both are empty if there is no map."""
 
     title: str = ""
     before: str = ""
@@ -104,7 +105,7 @@ def _lines_of(exercise: Exercise) -> int:
 
 
 def map_table(way: CourseMap, here: str = "") -> str:
-    """Returns the stages and the sum of their hours as a table; the row for `here` is bold."""
+    """Returns a table of the stages and the sum of their hours; the row for `here` is bold."""
     rows = ["| | assignment | you build | you need | hours | what you may skip |"]
     rows.append("|---|---|---|---|---|---|")
     for number, stage in enumerate(way.stages, start=1):
@@ -118,7 +119,7 @@ def map_table(way: CourseMap, here: str = "") -> str:
 
 
 def map_cell(way: CourseMap, assignment: Assignment, exercise: Exercise) -> str:
-    """Returns the text of the first cell: the notebook's place on the map and its requirements."""
+    """Returns a notebook's first cell: its position on the map, and its requirements."""
     stage = way.stages[way.number(assignment.name) - 1]
     names = list(stage.minutes)
     place = names.index(exercise.name) + 1

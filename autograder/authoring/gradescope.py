@@ -1,4 +1,4 @@
-"""Builds an autograder for Gradescope: one zip with an assignment's files for grading.
+"""Builds an autograder for Gradescope: a zip with all files that grading an assignment needs.
 
 The zip contains solutions and hidden tests, so give it only to Gradescope.
 """
@@ -51,7 +51,7 @@ def _files(course: Course, assignment: Assignment) -> dict[str, bytes]:
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:
-    """Returns a zip with executable scripts; equal files give equal bytes."""
+    """Returns a zip in which scripts are executable; equal files give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):

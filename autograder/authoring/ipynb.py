@@ -1,4 +1,4 @@
-"""Creates notebooks as plain JSON, formatted the same way everywhere."""
+"""Creates notebooks as plain JSON that is formatted the same way on every machine."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def markdown_cell(name: str, source: str, metadata: dict[str, Any] | None = None
 
 
 def notebook_of(cells: list[Cell]) -> Notebook:
-    """Returns a notebook for any version of the Python kernel."""
+    """Returns a notebook that any version of the Python kernel can run."""
     return {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
 
 
 def notebook_json(notebook: Notebook) -> str:
-    """Formats a notebook with sorted keys and one line per source line, without outputs."""
+    """Formats a notebook without outputs; keys are sorted, and source is split into lines."""
     cells = [_as_lines(cell) for cell in notebook["cells"]]
     document = notebook_of(cells)
     nbformat.validate(document)

@@ -1,4 +1,4 @@
-"""Finds secrets of the course in files for students."""
+"""Finds a course's secrets in files for students."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .compact import compact, readable_lines
 from .computations import expressions_in_cells
 from .secrets import Secret, SecretKind, code_of, computed_by, given_lines, secrets_of
 
-#: a solution's line of at least this many characters is found anywhere in a line; a shorter one
-#: only as a whole line
+#: a line of a solution with at least this many characters is found even inside other text; a
+#: shorter one is found only as a whole line
 _FOUND_ANYWHERE = 36
 
 
@@ -47,7 +47,7 @@ class LeakFinder:
         }
 
     def in_files(self, assignment: str, files: Mapping[str, bytes]) -> Iterator[Leak]:
-        """Yields leaks in an assignment's files, including the files in a wheel."""
+        """Yields the leaks in an assignment's files, including the files in a wheel."""
         for name, content in files.items():
             path = f"{assignment}/{name}"
             if name.endswith(".whl"):
@@ -105,7 +105,7 @@ def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
 
 
 def _matters(leak: Leak, assignment: str) -> bool:
-    """Returns whether a leak counts; a known mistake may be right in a different assignment."""
+    """Returns whether a leak matters: a known mistake in one assignment may be right in another."""
     secret = leak.secret
     return secret.kind is not SecretKind.MISCONCEPTION or secret.path.parent.name == assignment
 
@@ -115,7 +115,7 @@ def _exercise_of(name: str) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yields each line as code, with and without a leading `#` or `>`, and its inline code."""
+    """Yields each line as code, with and without a leading `#` or `>`, and inline code in it."""
     for number, line in enumerate(text.splitlines(), start=1):
         yield code_of(line), number
         yield code_of(line.strip().lstrip("#>-* ")), number

@@ -1,4 +1,4 @@
-"""Draws a transformer as SVG, with the boxes that an assignment builds in color."""
+"""Draws a transformer as SVG; an assignment's own boxes are highlighted in color."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDTH, _HEIGHT = 400, 384
 Box = tuple[float, float, float, str]  # left, top, width, text
 _TALL = 26
 
-#: all boxes, by the name of the assignment that builds them
+#: all boxes, by the name of the assignment in which students build them
 _BOXES: Mapping[str, tuple[Box, ...]] = {
     "simplified_attention": (
         (190, 206, 84, "scores"),
@@ -46,13 +46,13 @@ _BOXES: Mapping[str, tuple[Box, ...]] = {
         (8, 40, 140, "the next word"),
     ),
 }
-#: the box that the right half of the picture shows in detail; all assignments are about it
+#: the box that the right half of the picture shows in detail; it belongs to all assignments
 _ATTENTION: Box = (22, 238, 112, "attention")
 _LINES = ((78, 324, 78, 66), (232, 308, 232, 98), (365, 308, 365, 98), (290, 72, 290, 66))
 
 
 def map_picture(order: tuple[str, ...], here: str = "") -> str:
-    """Returns the picture as SVG: boxes for `here` are orange, those for earlier assignments blue.
+    """Returns the picture as SVG: boxes of `here` are orange, those of earlier assignments blue.
 
     Only the assignments in `_BOXES` have boxes.
     """

@@ -1,7 +1,7 @@
-"""Builds the wheel of this package that a course gives to its students and graders.
+"""Provides the wheel of this package that a course gives to its students and graders.
 
-For the course in this package's own repository, the wheel is built from the repository; for any
-other course, it is packed from the installed package.
+For the course in this package's own repository, the wheel is built from that repository; for any
+other course, it is made from the installed package.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def package_wheel(root: Path, out: Path) -> Path:
 
 
 def wheel_name(root: Path) -> str:
-    """Returns the file name of a course's wheel; raises `ContentError` for a bad pyproject.toml."""
+    """Returns the name of a course's wheel; raises `ContentError` for an invalid pyproject.toml."""
     version = _own_version(root) or metadata.version(PACKAGE)
     return f"{PACKAGE.replace('-', '_')}-{version}-py3-none-any.whl"
 
 
 def _own_version(root: Path) -> str | None:
-    """Returns the version in the course's pyproject.toml, or None if it is not for this package."""
+    """Returns the version in the course's pyproject.toml, or None if that is not this package's."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return None

@@ -17,7 +17,7 @@ STARS = "stars.toml"
 
 
 def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
-    """Reads each question's hints, in teaching order; returns {} if the file does not exist.
+    """Reads the hints for each question, in teaching order; returns {} if the file does not exist.
 
     Raises `ContentError` if a question does not exist or has no hints.
     """
@@ -26,7 +26,7 @@ def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
 
 
 def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the text that follows each question's right answer, or returns {} without such a file.
+    """Reads the text to show after a right answer to each question; returns {} if there is no file.
 
     Raises `ContentError` if a question does not exist or has no text.
     """
@@ -36,9 +36,9 @@ def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def stars_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the constraint of each question's second star, which most questions don't have.
+    """Reads the constraint for each second star; most questions have only one star.
 
-    Raises `ContentError` for unknown questions and constraints.
+    Raises `ContentError` for an unknown question or constraint.
     """
     path = root / "source" / assignment.name / STARS
     found = {name: rule for name, rule in _by_question(path, assignment) if rule is not None}
@@ -52,7 +52,7 @@ def stars_of(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def mistakes_of(root: Path, assignment: Assignment) -> dict[str, Any]:
-    """Reads the encrypted sentences about known mistakes that `make student-mistakes` wrote."""
+    """Reads the encrypted sentences about known mistakes, which `make student-mistakes` writes."""
     path = root / "source" / assignment.name / MISTAKES
     if not path.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Releases the course's content to `assignments/` and the bundles, completely or not at all."""
+"""Releases a course's content to `assignments/` and to bundles, completely or not at all."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .map_picture import map_picture
 from .package_wheel import package_wheel
 from .student_wheel import student_wheel
 
-#: folders that released notebooks leave behind when they run; git also ignores them
+#: folders that appear when released notebooks are run; git ignores them, too
 _LITTER = {"__pycache__", ".ipynb_checkpoints"}
 _EXTRA = "no longer released"
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedFolder:
-    """One released assignment: its folder, its bundle, and the files that changed."""
+    """A released assignment: its folder, its bundle, and the files that changed."""
 
     name: str
     folder: Path
@@ -45,7 +45,7 @@ class ReleasedFolder:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseReport:
-    """The assignments that a release wrote, and the ones that it removed."""
+    """The assignments that a release wrote, and those that it removed."""
 
     assignments: tuple[ReleasedFolder, ...]
     removed: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class ReleaseReport:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A file in `assignments/` that differs from the result of a new release."""
+    """A file in `assignments/` that a new release would change."""
 
     path: str
     problem: str
@@ -66,13 +66,13 @@ def release(
     wheel: Path | None = None,
     after: bool = False,
 ) -> ReleaseReport:
-    """Writes `assignments/<name>/` and `dist/<name>.zip` for some assignments (default: all).
+    """Writes `assignments/<name>/` and `dist/<name>.zip` for the named assignments, or for all.
 
-    A release of all assignments also writes one bundle with all of them, and removes folders of
+    A release of all assignments also writes one bundle with all of them, and removes the folders of
     assignments that are no longer in the course. Builds the wheel if none is given. Use `after`
-    when everybody has submitted: the bundles then also contain the code of other right answers
-    (`assignments/` does not). Raises `ContentError` for wrong content or a leak, before any old
-    file is changed.
+    when everybody has submitted: the bundles, but not `assignments/`, then also contain the code of
+    other right answers. Raises `ContentError` for wrong content or a leak before any existing file
+    is changed.
     """
     chosen = _chosen(course, names)
     bundles = course.root / "dist"
@@ -123,7 +123,7 @@ def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference,
 
 
 def find_leaks(course: Course, names: Sequence[str] = ()) -> tuple[Leak, ...]:
-    """Finds leaks in the current files in `assignments/`."""
+    """Finds leaks in the files that are now in `assignments/`."""
     finder = LeakFinder(course)
     return tuple(
         leak
@@ -138,7 +138,7 @@ def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 @contextmanager
 def _scratch(root: Path) -> Iterator[Path]:
-    """Creates a temporary folder in the course, because renaming needs the same file system."""
+    """Creates a temporary folder in the course: renaming works only within a file system."""
     build = root / "build"
     try:
         build.mkdir(exist_ok=True)
@@ -163,7 +163,7 @@ def _files(course: Course, made: ReleasedAssignment, wheel: Path) -> dict[str, b
 
 
 def _ways(course: Course, name: str) -> dict[str, bytes]:
-    """Returns the file with the code of other right answers, or {} if the assignment has none."""
+    """Returns the file with the code of other right answers; {} if the assignment has none."""
     found = ways_of(course, course.assignment(name))
     ways = {question: [[way.text, way.code] for way in ways] for question, ways in found.items()}
     return {f"checks/{WAYS}": texts_text(ways).encode("utf-8")} if ways else {}
@@ -252,7 +252,7 @@ _ONCE = "requirements.txt"
 def whole_course(
     titles: Mapping[str, str], folders: Mapping[str, Mapping[str, bytes]], way: CourseMap
 ) -> dict[str, bytes]:
-    """Returns the files of the whole course: a folder per assignment, and shared files above them.
+    """Returns the files of the whole course: a folder for each assignment, and shared files.
 
     `titles` and `folders` contain the title and the bundle's files for each assignment. The README
     lists the assignments in the order of the map, if there is one.
@@ -277,7 +277,7 @@ def whole_course(
 
 
 def write_tree(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Writes files to their paths below a new folder; returns the folder."""
+    """Writes files below a new folder; returns the folder."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -288,10 +288,10 @@ def write_tree(folder: Path, files: Mapping[str, bytes]) -> Path:
 def replace_all(
     folders: Mapping[Path, Path | None], bundles: Mapping[Path, bytes], attic: Path
 ) -> None:
-    """Moves each new folder to its place, and writes the bundles.
+    """Moves each new folder to its final path, and writes the bundles.
 
-    If a new folder is None, the old folder is only removed. Old folders are moved to `attic`, which
-    must be on the same file system. After an error, all folders are as before.
+    If None is given instead of a new folder, only removes the old one. Old folders are moved to
+    `attic`, which must be on the same file system. If an error occurs, all folders are restored.
     """
     staged = _stage_bundles(bundles)
     parked: list[tuple[Path, Path | None]] = []

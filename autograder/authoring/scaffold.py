@@ -1,4 +1,4 @@
-"""Writes new exercises, questions and courses: all their files, with TO DO marks for the author."""
+"""Writes all files for new exercises, questions and courses, with TO DO marks for the author."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _PLACES = {
     "misconceptions": "tests/misconceptions/{assignment}/{exercise}.py",
     "alternatives": "tests/alternatives/{assignment}/{exercise}.py",
 }
-#: the files that get new questions only if the assignment already has them
+#: the kinds of files that get new questions only if the assignment already has such a file
 _WHERE_THERE = ("afterwards",)
 _PART = re.compile(r"^%%\n", re.MULTILINE)
 _IMPORT = (ast.Import, ast.ImportFrom)
 _QUESTION_CELL = re.compile(r"^:question: \w+\n(?:.*\n)*?```", re.MULTILINE)
-#: the beginning of the text below all questions of a page: a chapter or, if there is none, folded
-#: text (otherwise, folded text may be an answer that belongs to the last question)
+#: the beginning of the part below a page's last question: a chapter or, if there is none, folded
+#: text; if there is a chapter, folded text above it may be an answer to the last question
 _CHAPTER, _FOLDED = (re.compile(text, re.MULTILINE) for text in (r"^## (?!.*`)", "^<details"))
 _EXERCISES = re.compile(r"^exercises\s*=\s*\[(?P<names>[^\]]*)\]", re.MULTILINE)
-#: the files and folders that may be in a folder that becomes a course
+#: the files and folders that may already be in a folder that becomes a course
 _NOTHING = {".git", ".venv", ".gitignore", ".gitattributes", "README.md", "LICENSE"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """The files that `new` wrote for the exercise and, if the course is new, for the course."""
+    """The files that `new` wrote for an exercise and, if the course is new, for the course."""
 
     root: Path
     repository: tuple[Path, ...]
@@ -51,7 +51,7 @@ class Scaffold:
 
 
 def scaffold_course(root: Path) -> tuple[Path, ...]:
-    """Turns a folder into a course without exercises; raises `UserError` if it has other files."""
+    """Turns a folder into a course without exercises; raises `UserError` if it is not empty."""
     others = {path.name for path in root.iterdir()} - _NOTHING if root.is_dir() else set()
     if others:
         raise UserError(
@@ -124,7 +124,7 @@ def _with_section(text: str, part: str) -> str:
 
 
 def _with_imports(path: Path, text: str, head: str) -> str:
-    """Adds the imports from a new file (`head`) that the text lacks."""
+    """Adds the imports that `head`, the beginning of a new file, has and the text lacks."""
     for wanted in _imports(path, head):
         known = _imports(path, text)
         same = [node for node in known if _module(node) == _module(wanted)]
@@ -134,7 +134,7 @@ def _with_imports(path: Path, text: str, head: str) -> str:
             continue
         lines = text.splitlines()
         if same and isinstance(wanted, ast.ImportFrom):
-            first = same[0]  # becomes one line, sorted as a linter expects
+            first = same[0]  # it becomes one line, sorted as a linter expects
             first.names = sorted([*first.names, *missing], key=lambda alias: alias.name)
             lines[first.lineno - 1 : first.end_lineno] = [ast.unparse(first)]
         else:
@@ -157,7 +157,7 @@ def _module(node: ast.Import | ast.ImportFrom) -> str:
 
 
 def _with_exercise(path: Path, assignment: str, exercise: str) -> str:
-    """Returns the text of assignment.toml with the exercise at the end of its list."""
+    """Returns the text of assignment.toml with the exercise added to the end of its list."""
     if path.is_file():
         text = path.read_text(encoding="utf-8")
     else:
@@ -196,5 +196,5 @@ def _repository() -> list[Traversable]:
 
 
 def _repository_name(name: str) -> str:
-    # a file called .gitignore would apply to the folder of templates itself
+    # a template called .gitignore would apply to the templates themselves
     return ".gitignore" if name == "gitignore" else name

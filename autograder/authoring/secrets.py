@@ -1,4 +1,4 @@
-"""Collects the secrets of a course from solutions, hidden suites and misconceptions."""
+"""Collects a course's secrets from solutions, hidden suites and misconceptions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .compact import compact
 from .computations import expressions_of
 from .solution_parts import solution_lines
 
-#: code that is shorter, or has none of these characters, is not a secret, such as `return x` or
-#: `else:`
+#: code that is shorter or contains none of these characters, such as `return x` or `else:`, is not
+#: a secret
 _SHORTEST_LINE = 10
 _COMPUTES = frozenset("+-*/@%([")
 _SHORTEST_STATEMENT = 40
@@ -24,7 +24,7 @@ _SHORTEST_STRING = 30
 
 
 class SecretKind(enum.StrEnum):
-    """The kinds of secrets, by their names in messages."""
+    """The kinds of secrets, as they are called in messages."""
 
     SOLUTION = "a line of the solution"
     TEST_NAME = "the name of a hidden test"
@@ -37,7 +37,7 @@ class SecretKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A piece of compacted text, with its file and line."""
+    """A secret text without white space, with its file and line."""
 
     kind: SecretKind
     text: str
@@ -56,7 +56,7 @@ def secrets_of(course: Course) -> tuple[Secret, ...]:
 
 
 def computed_by(course: Course) -> dict[str, Secret]:
-    """Returns the computations in a course's solutions, by the text or form of the expression."""
+    """Returns the computations in a course's solutions, by their keys (see `computations`)."""
     found: dict[str, Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:
@@ -67,7 +67,7 @@ def computed_by(course: Course) -> dict[str, Secret]:
 
 
 def given_lines(exercise: Exercise) -> frozenset[str]:
-    """Returns the compacted lines of a solution module outside its solutions."""
+    """Returns the lines of a solution module outside its solutions, without white space."""
     text = exercise.solution.read_text(encoding="utf-8")
     return frozenset(code_of(line) for _, line, inside in solution_lines(text) if not inside)
 

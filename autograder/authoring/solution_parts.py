@@ -1,4 +1,4 @@
-"""Splits a solution module into the code that students get and the definition of each question."""
+"""Splits a solution module into the code that students are given and each question's definition."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..records import Exercise
 from ..submission.text import first_line_of
 
 _WIDTH = 100
-#: the beginning of a docstring's last paragraph in many answers; rules are written above it
+#: the beginning of the last paragraph in many questions' docstrings; rules are written above it
 _SOURCE = "Source:"
 
 
 def with_rules(path: Path, text: str, rules: Mapping[str, QuestionRules]) -> str:
-    """Returns the text of a module with the rules of its questions in their docstrings.
+    """Returns a module's text with each question's rules in its docstring.
 
     Raises `ContentError` if a docstring is missing.
     """
@@ -39,7 +39,7 @@ def with_rules(path: Path, text: str, rules: Mapping[str, QuestionRules]) -> str
 def _places(
     path: Path, node: ast.FunctionDef | ast.ClassDef, rules: QuestionRules
 ) -> Iterator[tuple[ast.expr, list[str]]]:
-    """Yields a question's docstrings that get rules, each with the paragraphs to add."""
+    """Yields a question's docstrings to which rules are added, each with the new paragraphs."""
     found: dict[ast.expr, list[str]] = {}
     for method in ("", "forward"):
         promises = [promise for promise in rules.promises if promise.method == method]
@@ -55,7 +55,7 @@ def _places(
 def _documented(
     node: ast.FunctionDef | ast.ClassDef, method: str
 ) -> ast.FunctionDef | ast.ClassDef:
-    """Returns the method whose docstring gets a rule or, without one, the function or class."""
+    """Returns the method of that name or, if there is none, the function or class itself."""
     methods = (item for item in node.body if isinstance(item, ast.FunctionDef))
     return next((item for item in methods if item.name == method), node)
 
@@ -70,7 +70,7 @@ def _docstring(path: Path, node: ast.FunctionDef | ast.ClassDef) -> ast.expr:
 
 
 def _insert(lines: list[str], docstring: ast.expr, blocks: list[str]) -> None:
-    """Inserts paragraphs above the `Source:` of a docstring, or at its end."""
+    """Inserts paragraphs above a docstring's `Source:` or, if there is none, at its end."""
     first, last = docstring.lineno - 1, (docstring.end_lineno or docstring.lineno) - 1
     indent = " " * docstring.col_offset
     if lines[last].strip() != '"""':  # text precedes the closing quotes
@@ -85,7 +85,7 @@ def _insert(lines: list[str], docstring: ast.expr, blocks: list[str]) -> None:
 
 
 def _wrapped(block: str, indent: str) -> list[str]:
-    """Wraps a paragraph; continues its indented lines with a deeper indentation."""
+    """Wraps a paragraph; an indented line is continued with a deeper indentation."""
     lines: list[str] = []
     for text in block.splitlines():
         start = indent + text[: len(text) - len(text.lstrip())]
@@ -106,7 +106,7 @@ STUB = "raise NotImplementedError"
 
 @dataclass(frozen=True, slots=True)
 class ModuleParts:
-    """The parts of a module; `given` is the code outside the questions and the docstring."""
+    """A module's parts; `given` is the code outside its docstring and its questions."""
 
     given: str
     definitions: Mapping[str, str]
@@ -133,7 +133,7 @@ def split_module(exercise: Exercise) -> ModuleParts:
 
 
 def module_text(exercise: Exercise) -> str:
-    """Returns the solution module with the rules of its questions in their docstrings."""
+    """Returns the text of the solution module with each question's rules in its docstring."""
     text = exercise.solution.read_text(encoding="utf-8")
     return with_rules(exercise.solution, text, rules_beside(exercise.hidden_suite))
 
@@ -176,7 +176,7 @@ def solution_lines(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _lines_of(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> range:
-    """Returns the lines of a definition, with decorators, comments above it, and end markers."""
+    """Returns a definition's lines, including decorators, comments above it, and end markers."""
     first = first_line_of(node) - 1
     while first > 0 and lines[first - 1].startswith("#"):
         first -= 1

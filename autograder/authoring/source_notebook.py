@@ -30,7 +30,7 @@ try:
     from autograder.student import check, hint, retry, trace
 except ModuleNotFoundError as error:
     raise ImportError(f"{error}: run the cell above, it says what to do") from None"""
-#: advice for students whose kernel was restarted and has lost all names
+#: advice for students whose kernel has lost all names because it was restarted
 _AFTER_A_RESTART = "# NameError? Run > Run All Above Selected Cell"
 _KEPT_METADATA = ("tags",)
 #: the tag of a cell that only draws, whose code is folded
@@ -38,7 +38,7 @@ _HIDDEN = "hide-input"
 #: the first and only visible line of a folded cell; a longer one would be too wide for a phone
 _FOLDED = "# draws the picture"
 _FOLDED_CELL = {"jupyter": {"source_hidden": True}}
-#: the title of a section about mistakes: students read it after they have tried
+#: the title of a section about mistakes, which students read after they have tried
 _MISTAKES = "What can go wrong"
 _MISTAKES_SECTION = re.compile(
     rf"^#+ {_MISTAKES}\n(?P<text>.*?)(?=^#+ |\Z)", re.MULTILINE | re.DOTALL
@@ -97,10 +97,10 @@ def source_notebook(
 
 
 def without_mistakes(text: str) -> tuple[str, list[str]]:
-    """Separates the sections about mistakes from a text, and folds each of them.
+    """Removes the sections about mistakes from a text; returns the rest, and each section folded.
 
-    Students who read about a mistake before their first try don't make it, and therefore learn
-    less.
+    Students who read about a mistake before their first try don't make it themselves, and so they
+    learn less from it.
     """
     found = [
         _MISTAKES_FOLDED.format(title=_MISTAKES, text=match["text"].strip())
@@ -137,7 +137,7 @@ def bring_source(assignment: str) -> str:
 
 
 def folded_cell(name: str, source: str, metadata: Mapping[str, Any]) -> Cell:
-    """Returns a code cell that shows readers only its first line."""
+    """Returns a code cell that shows readers nothing but its first line."""
     return code_cell(name, source, {**metadata, "tags": [_HIDDEN], **_FOLDED_CELL})
 
 
@@ -147,7 +147,7 @@ def _bring_cell(assignment: str) -> Cell:
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
-    """Creates the import cell, which imports `check` before this package's other names."""
+    """Creates the cell with imports, which imports `check` before this package's other names."""
     lines = parts.given.splitlines()
     tree = ast.parse(parts.given)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -176,7 +176,7 @@ def _question_cells(question: str, definition: str, points: float) -> list[Cell]
 
 
 def _nbgrader(grade_id: str, **changes: Any) -> dict[str, Any]:
-    """Returns nbgrader's metadata of a cell; `changes` override the usual values."""
+    """Returns nbgrader's metadata for a cell; `changes` override the usual values."""
     usual = {"grade": False, "locked": False, "schema_version": 3, "solution": False, "task": False}
     return {"nbgrader": {**usual, "grade_id": grade_id, **changes}}
 
@@ -191,12 +191,12 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
             f"it belongs in {exercise.solution}",
         )
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
-    # in a cell that imports a module of this package, a NameError shows the same advice
+    # in a cell that imports a module from this package, a NameError shows the advice anyway
     says = cell["cell_type"] == "code" and "from autograder." not in source
     if _HIDDEN in kept.get("tags", ()):
         kept |= _FOLDED_CELL
         source = f"{_FOLDED}\n{source}"
-    # name the cell after its content, so that changes to other cells do not rename it
+    # name the cell after its content, so that changes to other cells don't rename it
     kind = cell["cell_type"]
     if kind != "code":
         source = without_claims(source)
@@ -214,7 +214,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
 
 
 def _refuse_definitions(exercise: Exercise, text: str, source: str) -> None:
-    """Refuses a cell that defines a question, because it would replace a student's answer."""
+    """Refuses a cell that defines a question, which would replace a student's answer."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -271,7 +271,7 @@ def line_of(text: str, part: str) -> int | None:
 
 
 def _number_equal_cells(cells: list[Cell]) -> None:
-    """Numbers cells with the same text, because the ids in a notebook must be unique."""
+    """Numbers the ids of cells with the same text, because a notebook's ids must be unique."""
     seen: dict[str, int] = {}
     for cell in cells:
         name = cell["id"]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from .bundle import DATE
 
-#: the folders that are included completely, and then single files
+#: folders, all of whose modules are included, and single files
 FOLDERS = (
     *("autograder/student/", "autograder/suite/", "autograder/parts/"),
     "autograder/attention/",
@@ -24,11 +24,12 @@ _DIGITS = 10
 
 
 def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
-    """Returns the wheel's name and content, without modules that students do not import.
+    """Returns the name and content of a wheel without the modules that students don't import.
 
-    Follows imports through all modules, even inside functions, except imports for type checkers.
+    Follows imports through all modules, even inside functions, except those only for type checkers.
     Leaves out optional requirements. Adds a digest of the content to the version, because pip does
-    not replace a package of the same version, and the wheel of a student's next bundle may differ.
+    not replace a package with one of the same version, and the wheel in a student's next bundle may
+    differ.
     """
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -54,7 +55,7 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 
 def _with_version(files: Mapping[str, bytes], old: str, new: str) -> dict[str, bytes]:
-    """Changes the version in the folder's name and in METADATA."""
+    """Changes the version in METADATA and in the name of the folder that contains it."""
     found: dict[str, bytes] = {}
     for name, data in files.items():
         folder, _, rest = name.partition("/")
@@ -105,7 +106,7 @@ def _imported(module: str, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _run(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yields all nodes except code for type checkers."""
+    """Yields all nodes below `tree`, except code that only type checkers read."""
     for node in ast.iter_child_nodes(tree):
         if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
             yield node
@@ -125,7 +126,7 @@ def _metadata(data: bytes) -> bytes:
 
 
 def wheel_bytes(files: Mapping[str, bytes]) -> bytes:
-    """Returns a wheel of `files` and their record; equal files give equal bytes."""
+    """Returns a wheel with `files` and a record of them; equal files give equal bytes."""
     folder = next(name.partition("/")[0] for name in files if ".dist-info/" in name)
     record = f"{folder}/RECORD"
     text = "".join(_lines(sorted(files.items()))) + f"{record},,\n"
