@@ -1,6 +1,6 @@
-"""Reads and writes the facts about a class, such as its people, due dates and extensions.
+"""Reads and writes facts about a class, such as its people, due dates and extensions.
 
-Each fact is a row of a CSV file in the class folder, which people may also edit by hand.
+Each fact is a row in a CSV file in the class folder, which people may also edit by hand.
 """
 
 from .arrivals import (

@@ -1,4 +1,4 @@
-"""Computes how late submissions are. A submission with an unknown time is never late."""
+"""Computes how late submissions are; a submission with an unknown time is never late."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from .origins import read_origins
 from .people import Roster, read_roster
 from .tables import change_rows, read_table
 
-#: the table of submissions that got an allowance in the gradebook, so that the allowance can be
-#: removed
+#: the table of submissions whose allowance in the gradebook came from the class's tables, so that
+#: it can be removed again
 ALLOWED_FILE = "allowed.csv"
 _COLUMNS = ("student", "assignment")
 #: the maximum number of names in a sentence; the exported table contains all of them
 _MOST_NAMES = 20
-#: the maximum number of dates in a sentence on sections and extensions; frequent ones come first
+#: the maximum number of dates in a sentence about sections and extensions; frequent ones come first
 _MOST_DATES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """A submission's time, its due date and its lateness. Times are in UTC without a zone.
+    """A submission's time, due date and lateness; times are in UTC without a time zone.
 
-    `late` is None if the time or the due date is unknown; `is_marked` means that a platform reports
-    the submission as late, without saying by how much. `late_days` is the number of days taken from
-    the student's budget.
+    `late` is None if the time or the due date is unknown. `is_marked` is true if a platform reports
+    the submission as late without saying by how much. `late_days` is the number of days that it
+    took from the student's budget.
     """
 
     submitted: datetime | None = None
@@ -43,26 +43,26 @@ class Lateness:
 
     @property
     def is_late(self) -> bool:
-        """True if the submission is late, even if it is unknown by how much."""
+        """True if the submission is late, even if nobody knows by how much."""
         return bool(self.late) or (self.late is None and self.is_marked)
 
     @property
     def text(self) -> str:
-        """The lateness in words, or "" if the submission is not late or nothing is known."""
+        """The lateness in words; "" if the submission is not late, or if that is unknown."""
         if self.late:
             return duration_text(self.late)
         return "by an unknown amount" if self.is_late else ""
 
 
 def lateness(submitted: datetime | None, due: datetime | None, is_marked: bool = False) -> Lateness:
-    """Compares a submission time with a due date, both in UTC without a zone."""
+    """Compares a submission's time with a due date, both in UTC without a time zone."""
     if submitted is None or due is None:
         return Lateness(submitted, due, None, is_marked)
     return Lateness(submitted, due, late_by(submitted, due), is_marked)
 
 
 class Allowances:
-    """The time that each student in a class has after a due date."""
+    """The extra time that each student in a class has after a due date."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Allowances:
         late_days: Mapping[Key, int] | None = None,
         recorded: Collection[Key] = (),
     ) -> None:
-        """`recorded` contains the submissions that ever had an allowance in the gradebook."""
+        """`recorded` contains the submissions that have ever had an allowance in the gradebook."""
         self._roster = roster
         self._extensions = extensions
         self._dates = dates or ClassDates()
@@ -87,9 +87,8 @@ class Allowances:
         """Returns how long after `due` a submission still counts as on time, or None.
 
         This is the sum of the section's shift, grace period, extra time, extension and late days.
-        None means that the class has never had any of these for this submission; nbgrader's
-        gradebook then keeps its own extension. Zero removes an allowance that is no longer in the
-        tables.
+        None means that the class has never given this submission any of these; nbgrader's gradebook
+        then keeps its own extension. Zero removes an allowance that is no longer in the tables.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()
@@ -117,13 +116,13 @@ def read_allowances(class_folder: Path) -> Allowances:
 
 
 def keep_recorded(class_folder: Path, keys: Iterable[Key]) -> None:
-    """Records which submissions got their gradebook allowance from the class's tables."""
+    """Records the submissions whose gradebook allowance comes from the class's tables."""
     rows = {key: dict(zip(_COLUMNS, key, strict=True)) for key in keys}
     change_rows(class_folder / ALLOWED_FILE, _COLUMNS, rows)
 
 
 def marked_late(class_folder: Path) -> frozenset[Key]:
-    """Returns the submissions that a platform marks as late without giving a time."""
+    """Returns the submissions that a platform marks as late without reporting a time."""
     origins = read_origins(class_folder).values()
     return frozenset(origin.key for origin in origins if origin.is_marked_late)
 
@@ -131,7 +130,7 @@ def marked_late(class_folder: Path) -> frozenset[Key]:
 def lateness_lines(
     assignments: Iterable[Assignment], found: Mapping[Key, Lateness]
 ) -> tuple[str, ...]:
-    """Returns sentences about due dates and late students, to read before penalties apply."""
+    """Returns sentences about due dates and late students, to be read before penalties apply."""
     return tuple(
         line
         for assignment in assignments

@@ -1,8 +1,7 @@
-"""Reads and writes `comments.csv`, the bank of comments that graders reuse.
+"""Reads and writes `comments.csv`, a class's bank of comments that graders reuse.
 
 A grader writes `#name` in a comment, in formgrader or with `autograder mark`; students read the
-text with that name instead. A text applies to one question, or to all of them if its question is
-empty.
+bank's text instead. A text applies to one question, or to all questions if `question` is empty.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _MENTION = re.compile(rf"(?<![\w#&/])#({_NAME})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class BankComment:
-    """A comment in the bank. `question` is `exercise/question`, or empty for all questions."""
+    """A comment in the bank; `question` is `exercise/question`, or empty for all questions."""
 
     question: str
     name: str
@@ -34,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, and the names in it that are or are not in the bank."""
+    """A comment as students read it, the names in it from the bank, and the unknown names."""
 
     text: str
     used: tuple[str, ...] = ()
@@ -67,7 +66,7 @@ class CommentBank:
         return tuple(name for name in names if self.find(name, question) is None)
 
     def find(self, name: str, question: str) -> BankComment | None:
-        """Returns the question's comment with that name, or else the one for all questions.
+        """Returns the comment with that name for the question, or else for all questions.
 
         Returns None if there is neither.
         """

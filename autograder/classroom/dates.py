@@ -1,8 +1,8 @@
 """Reads a class's due dates and rules from `due.csv` and `class.toml`.
 
-They override the course's, so two classes or two sections can share one course. A row of `due.csv`
-names an assignment, a section (empty for everybody) and a date; `class.toml` sets the late-day
-budget and which submission counts.
+They override the course's own, so two classes or sections can share a course. A row of `due.csv`
+contains an assignment, a section (empty for everybody) and a date. `class.toml` sets the budget of
+late days, and says which submission counts.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _DAY = timedelta(days=1)
 
 
 class CountingRule(enum.StrEnum):
-    """The rule that decides which of a student's submissions counts."""
+    """The rule that says which of a student's submissions for an assignment counts."""
 
     LAST = "last"
-    #: the last one that is on time, otherwise the last one
+    #: the last one that is on time or, if all are late, the last one
     IN_TIME = "last in time"
-    #: the one with the most points after the penalty for late work
+    #: the one with the most points after the late penalty
     BEST = "best"
 
 
@@ -48,7 +48,7 @@ class ClassRules:
 
 @dataclass(frozen=True, slots=True)
 class ClassDates:
-    """The dates in `due.csv` by assignment and section, and the errors in it by assignment."""
+    """The dates in `due.csv`, by assignment and section, and its errors, by assignment."""
 
     dates: Mapping[tuple[str, str], DueDate] = field(default_factory=dict)
     wrong: Mapping[str, ContentError] = field(default_factory=dict)
@@ -56,8 +56,8 @@ class ClassDates:
     def of_all(self, assignment: Assignment) -> DueDate | None:
         """Returns the default due date of an assignment.
 
-        This is the class's date for everybody, or else the course's date, or else the latest of the
-        sections' dates.
+        This is the class's date for everybody, or else the course's date, or else the latest date
+        of any section.
         """
         if (found := self.dates.get((assignment.name, ""))) or (found := assignment.duedate):
             return found
@@ -65,9 +65,9 @@ class ClassDates:
         return max(sections, key=lambda due: due.at, default=None)
 
     def shift(self, person: Person | None, assignment: str, due: DueDate | None) -> timedelta:
-        """Returns how much later than `due` an assignment is due for a person's section.
+        """Returns how much later than `due` an assignment is due in a person's section.
 
-        If the person has several sections, the latest date counts. The value is negative if that
+        If the person is in several sections, the latest date counts. The result is negative if that
         date is earlier than `due`.
         """
         sections = person.sections if person else ()
@@ -137,7 +137,7 @@ def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:
 
 
 def with_class_dates(course: Course, class_folder: Path) -> Course:
-    """Returns the course with a class's due dates; assignments with invalid dates become broken."""
+    """Returns the course with a class's due dates; an assignment with an invalid date is broken."""
     found = read_dates(class_folder)
     if not found.dates and not found.wrong:
         return course
@@ -190,10 +190,10 @@ def read_late_days(class_folder: Path) -> Mapping[Key, int]:
 def count_late_days(
     class_folder: Path, budget: int, ends: Mapping[Key, tuple[datetime | None, datetime | None]]
 ) -> tuple[str, ...]:
-    """Counts the days that late submissions take from the budget, and stores them in a table.
+    """Counts the days that late submissions take from students' budgets; stores them in a table.
 
-    `ends` contains each submission's arrival time, and its deadline without late days. In order of
-    these deadlines, each late submission takes the days that it needs, or none if too few are left.
+    `ends` contains each submission's arrival time, and its deadline without late days. In the order
+    of their deadlines, late submissions take the days that they need, or none if too few are left.
     Returns a sentence about each late submission.
     """
     rows: list[dict[str, str]] = []

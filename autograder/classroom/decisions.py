@@ -1,7 +1,7 @@
 """Stores an instructor's decisions about submissions: extensions and withdrawals, with reasons.
 
 The tables are `extensions.csv` and `withdrawals.csv` in the class folder. The last row for a
-submission counts, and earlier rows are kept as its history.
+submission counts; earlier rows are kept as its history.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..submission.class_files import EXTENSIONS_FILE, WITHDRAWALS_FILE
 from .tables import change_table, read_table
 
 WITHDRAWN, BACK = "withdrawn", "back"
-#: all assignments, now and later; written instead of an assignment's name
+#: this is written instead of an assignment's name, and means all assignments, now and later
 EVERYTHING = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A row of a table: a decision about a submission, its reason, and its time (UTC)."""
+    """A row in a table: a decision about a submission, its reason, and its time (UTC)."""
 
     student: str
     assignment: str
@@ -41,12 +41,12 @@ _COLUMNS = tuple(field.name for field in fields(Decision))
 
 
 def grant_extension(class_folder: Path, key: Key, duration: timedelta, why: str) -> Decision:
-    """Stores an extension, which replaces an earlier one; a duration of zero removes it."""
+    """Stores an extension, which replaces any earlier one; a duration of zero removes it."""
     return _decide(class_folder / EXTENSIONS_FILE, key, duration_text(duration), why)
 
 
 def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
-    """Returns the extension for each submission that has had one, or zero if it was removed.
+    """Returns the extension for each submission that has ever had one; zero if it was removed.
 
     Raises `UserError` for a row that can't be read.
     """
@@ -72,7 +72,7 @@ class Withdrawals:
         return bool(self.why(key))
 
     def why(self, key: Key) -> str:
-        """Returns why a submission is withdrawn, or "" if it counts. The newest decision wins."""
+        """Returns why a submission is withdrawn, or "" if it counts; the last decision applies."""
         rows = (self._rows.get(key), self._rows.get((key[0], EVERYTHING)))
         _, last = max((row for row in rows if row), default=(0, None), key=lambda row: row[0])
         return last.why if last and last.decision != BACK else ""

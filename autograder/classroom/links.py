@@ -1,8 +1,8 @@
 """Stores a class's connection to a platform, in `live.csv` and `pushed.csv` in the class folder.
 
-`live.csv` maps the course's assignments to the platform's numbers, so that an assignment may be
-renamed on the platform. `pushed.csv` contains the grades that were written last, so that a push
-notices when somebody has changed a grade on the platform. Neither file contains an access token.
+`live.csv` maps the course's assignments to the platform's numbers, so that assignments may be
+renamed on the platform. `pushed.csv` contains the grades that the last push wrote, so that the next
+push notices if somebody has changed a grade on the platform. Neither file contains an access token.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ LINKS_FILE, PUSHED_FILE = "live.csv", "pushed.csv"
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An assignment on a platform, or the course itself if `assignment` is empty.
+    """The link to an assignment on a platform, or to the course itself if `assignment` is empty.
 
-    `address` is the URL of the course page, or empty for an assignment.
+    `address` is the URL of the course page; it is empty for an assignment.
     """
 
     platform: str
@@ -53,7 +53,7 @@ _PUSHED_COLUMNS = tuple(field.name for field in fields(PushedGrade))
 
 
 def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
-    """Returns the links to a platform by assignment; the key of the course's link is empty.
+    """Returns the links to a platform, by assignment; the key of the link to the course is "".
 
     Raises `UserError` if an assignment occurs twice.
     """
@@ -71,7 +71,7 @@ def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
 
 
 def write_links(class_folder: Path, platform: str, links: Iterable[Link]) -> None:
-    """Replaces all links to one platform; links to other platforms are kept."""
+    """Replaces all links to a platform; links to other platforms are kept."""
 
     def change(rows: list[dict[str, str]]) -> list[Row]:
         others: list[Row] = [row for row in rows if row["platform"] != platform]
@@ -81,12 +81,12 @@ def write_links(class_folder: Path, platform: str, links: Iterable[Link]) -> Non
 
 
 def read_pushed(class_folder: Path, platform: str) -> Mapping[Key, PushedGrade]:
-    """Returns the grades that were written to a platform."""
+    """Returns the last grade that was written to a platform for each submission."""
     rows = (PushedGrade(**row) for row in read_table(class_folder / PUSHED_FILE, _PUSHED_COLUMNS))
     return {row.key: row for row in rows if row.platform == platform}
 
 
 def write_pushed(class_folder: Path, rows: Iterable[PushedGrade]) -> None:
-    """Stores grades in `pushed.csv`, and replaces earlier grades of the same submissions."""
+    """Stores grades in `pushed.csv`; replaces earlier grades for the same submissions."""
     new = {row.key: asdict(row) for row in rows}
     change_rows(class_folder / PUSHED_FILE, _PUSHED_COLUMNS, new)

@@ -1,8 +1,8 @@
-"""Stores which results somebody has looked at, in `looked.csv` in the class folder.
+"""Stores which results an instructor has looked at, in `looked.csv` in the class folder.
 
-A look is a run of `autograder changes`. Each look stores how many lines of results each assignment
-had, which is enough because a results file only grows. The next run reports the changes since then,
-or the same changes again if there are no newer ones.
+A look is a run of `autograder changes`. It stores how many lines of results each assignment has,
+which is enough because a results file only grows. The next run reports the changes since then or,
+if there are none, the same changes again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOOKED_FILE = "looked.csv"
 
 @dataclass(frozen=True, slots=True)
 class ReviewMark:
-    """A look at an assignment's results: how many lines they had, and the time in UTC."""
+    """A look at an assignment's results: how many lines there were, and the time in UTC."""
 
     assignment: str
     lines: int
@@ -34,13 +34,13 @@ class ReviewMarks:
         self._looks = tuple(looks)
 
     def numbers(self, assignment: str) -> frozenset[int]:
-        """Returns how many lines an assignment's results had at each look."""
+        """Returns the number of lines that an assignment's results had at each look."""
         return frozenset(look.lines for look in self._looks if look.assignment == assignment)
 
     def before(self, lines: Mapping[str, int]) -> dict[str, int]:
-        """Returns how many lines of each assignment were looked at before the newest were written.
+        """Returns how many lines of each assignment had been looked at before new ones were added.
 
-        If all lines have been looked at, the last look is ignored, so that a second look shows the
+        If all lines have been looked at, ignores the last look, so that a second look shows the
         same changes as the first.
         """
         own = [look for look in self._looks if look.lines <= lines.get(look.assignment, 0)]
@@ -70,7 +70,7 @@ def _look(row: Mapping[str, str], path: Path) -> ReviewMark:
 
 
 def write_review_marks(class_folder: Path, lines: Mapping[str, int]) -> None:
-    """Stores how many lines of each assignment were looked at, unless that is already stored."""
+    """Stores how many lines of each assignment were looked at, unless this is already stored."""
     known = read_review_marks(class_folder)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     new = [

@@ -1,7 +1,7 @@
-"""Reads and writes a class's graders and their entries: `graders.csv` and `marked.csv`.
+"""Reads a class's graders from `graders.csv`; keeps the entries they made in `marked.csv`.
 
 The points and comments themselves are in nbgrader's gradebook, which does not record who entered
-them; `marked.csv` is the history of entries made with `autograder mark`.
+them. Therefore, `marked.csv` contains the history of all entries made with `autograder mark`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _GRADERS_COLUMNS = ("question", "grader")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One grader's entry.
+    """An entry that a grader made.
 
     `question` is `exercise/question`, or empty if the entry is about the whole assignment.
     """
@@ -48,7 +48,7 @@ def keep_mark(class_folder: Path, mark: Mark) -> None:
 
 
 class Graders:
-    """Finds an answer's grader: the question's, or else the student's on the roster."""
+    """Finds the grader of an answer: the question's grader, or else the student's on the roster."""
 
     def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
         self._by_question, self._roster = by_question, roster
@@ -59,7 +59,7 @@ class Graders:
         return frozenset({*self._by_question.values(), *of_people} - {""})
 
     def of(self, student: str, question: str) -> str:
-        """Returns the grader of an answer to `exercise/question`, or "" if none is named."""
+        """Returns the grader of an answer to `exercise/question`, or "" if there is none."""
         exercise = question.partition("/")[0]
         if found := self._by_question.get(question) or self._by_question.get(exercise):
             return found
@@ -68,7 +68,7 @@ class Graders:
 
 
 def read_graders(class_folder: Path, roster: Roster) -> Graders:
-    """Returns a class's graders; each row of `graders.csv` is for an exercise or a question.
+    """Returns a class's graders; each row of `graders.csv` names one for an exercise or question.
 
     A question is written as `exercise/question`. Raises `UserError` if a row occurs twice.
     """

@@ -1,6 +1,6 @@
 """Matches people whose names are written differently on different platforms.
 
-A person's keys are grouped in tiers, the most certain first. The first tier that contains a name
+A person's keys are grouped in tiers, the most reliable first. The first tier that contains a name
 decides; if the name fits two people in that tier, nobody is matched.
 """
 
@@ -12,15 +12,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _PARTICIPANT = "Participant "
-#: the characters that Moodle removes from a person's name in a file name (its PARAM_FILE)
+#: the characters that Moodle removes from people's names in file names (its PARAM_FILE)
 _NOT_IN_FILES = re.compile(r"""[&<>"`|':\\/]""")
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Everything that is known about one person: identifiers, a platform's number, and names.
+    """Everything that is known about a person: identifiers, a platform's numbers, and names.
 
-    `numbers` contains platforms' numbers, written as identifiers such as `Canvas 17`.
+    `numbers` contains the numbers of platforms, written as identifiers such as `Canvas 17`.
     """
 
     ids: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Identity:
     numbers: tuple[str, ...] = ()
 
     def tiers(self) -> tuple[tuple[str, ...], ...]:
-        """Returns keys in tiers: identifiers, numbers, names, and names without punctuation."""
+        """Returns the keys in tiers: identifiers, numbers, names, and names without punctuation."""
         forms = tuple(form for name in self.names for form in _forms(name))
         numbered = [f"{form}_{self.number}" for form in (*forms, *map(squashed, forms))]
         mails = [id.partition("@")[0] for id in self.ids if "@" in id]
@@ -55,22 +55,22 @@ def number_in(text: str) -> str:
 
 
 def canvas_number(number: str) -> str:
-    """Formats a Canvas number, which stays when a person's name changes, as an identifier."""
+    """Formats a Canvas number as an identifier; it stays the same when a person's name changes."""
     return f"Canvas {number}"
 
 
 def moodle_number(number: str) -> str:
-    """Formats a Moodle number, which belongs to one person in one assignment, as an identifier."""
+    """Formats a Moodle number as an identifier; it belongs to one person in one assignment."""
     return f"Moodle participant {number}"
 
 
 def repository_login(login: str) -> str:
-    """Formats a code-classroom login as an identifier that differs from logins elsewhere."""
+    """Formats a code-classroom login as an identifier that differs from any login elsewhere."""
     return f"repository {login}"
 
 
 def without_group(name: str) -> tuple[str, ...]:
-    """Returns what follows each hyphen in a name: Moodle puts a group's name before a person's.
+    """Returns the text after each hyphen in a name, because Moodle puts a group's name first.
 
     `Blue Team-Orla Vell` gives `Orla Vell`; `Jean-Luc` gives `Luc`.
     """
@@ -84,22 +84,22 @@ def is_number(name: str) -> bool:
 
 
 def normal(text: str) -> str:
-    """Normalizes a name or identifier: case, Unicode form, and spaces."""
+    """Normalizes the case, the Unicode form and the spaces of a name or identifier."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def squashed(text: str) -> str:
-    """Returns only the letters and digits of a name, as in Canvas's file names."""
+    """Returns only a name's letters and digits, in lower case, as in Canvas's file names."""
     return "".join(sign for sign in normal(text) if sign.isalnum())
 
 
 def in_any_order(name: str) -> str:
-    """Normalizes the order of a name's parts: `Lovelace, Ada` and `Ada Lovelace` become equal."""
+    """Sorts the parts of a name, so that `Lovelace, Ada` and `Ada Lovelace` become equal."""
     return " ".join(sorted(normal(name.replace(",", " ")).split()))
 
 
 class Index:
-    """An index of people by their keys."""
+    """Finds people by their keys."""
 
     def __init__(self, people: Sequence[Identity]) -> None:
         self._tiers: list[dict[str, set[int]]] = []
@@ -111,7 +111,7 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """Returns the positions of the people whom a name may mean: only one if it is certain.
+        """Returns the positions of the people whom a name may mean; if it is certain, only one.
 
         The name may have any of the forms of a person's name, such as `Lovelace, Ada`.
         """
@@ -124,6 +124,6 @@ class Index:
 
 
 def only_item(found: Iterable[int]) -> int | None:
-    """Returns the only number in a set, or None if the set has several or none."""
+    """Returns the only number in a set, or None if the set contains several or none."""
     numbers = list(found)
     return numbers[0] if len(numbers) == 1 else None

@@ -1,7 +1,7 @@
 """Stores where each submission came from, in `collected.csv` in the class folder.
 
-The table contains facts that a submission's folder cannot hold: the platform's number, which is
-needed to return grades and feedback, and a mark such as Canvas's LATE.
+The table contains facts that have no place in a submission's folder: the platform's number, which
+is needed to return grades and feedback, and a mark such as Canvas's LATE.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _LATE, _CANVAS, _MOODLE, _CLASSROOM = "late", "Canvas", "Moodle", "git"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One submission as a platform described it; unknown fields are empty.
+    """A submission as a platform describes it; unknown fields are empty.
 
-    `number` is the platform's number for the person, or the login for a clone; `entry` is the
+    `number` is the platform's number for the person or, for a clone, the login. `entry` is the
     outermost name in the download, `time` is in UTC, and `mark` is "late" or empty.
     """
 
@@ -43,14 +43,14 @@ class Origin:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The platform's names for the person with this number, the most certain first."""
+        """The platform's names for the person with this number, the most reliable first."""
         own = f"{self.name}_{self.number}"
         of_platform = _NUMBERS.get(self.platform)
         return (of_platform(self.number), own) if of_platform else (own,)
 
     @property
     def lasting_names(self) -> tuple[str, ...]:
-        """Names that identify the same person in every assignment, the most certain first.
+        """Names that identify the same person in every assignment, the most reliable first.
 
         Moodle's number is not among them, because it belongs to a single assignment.
         """
@@ -64,7 +64,7 @@ class Origin:
 
     @property
     def is_marked_late(self) -> bool:
-        """True if the platform reports that the submission was late, without saying by how much."""
+        """True if the platform reports the submission as late without saying by how much."""
         return self.mark == _LATE and not self.time
 
 
@@ -78,13 +78,13 @@ def late_mark(is_late: bool) -> str:
 
 
 def read_origins(class_folder: Path) -> Mapping[Key, Origin]:
-    """Returns each collected submission's origin; raises `UserError` for a malformed table."""
+    """Returns the origin of each collected submission; raises `UserError` for a malformed table."""
     rows = read_table(class_folder / COLLECTED_FILE, _COLUMNS)
     return {origin.key: origin for origin in (Origin(**row) for row in rows)}
 
 
 def write_origins(class_folder: Path, origins: Iterable[Origin]) -> None:
-    """Stores the origins of submissions, and replaces earlier origins of the same submissions."""
+    """Stores origins of submissions; replaces earlier origins of the same submissions."""
     new = {origin.key: asdict(origin) for origin in origins}
     change_rows(class_folder / COLLECTED_FILE, _COLUMNS, new)
 

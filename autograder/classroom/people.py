@@ -1,6 +1,6 @@
-"""Keeps the people of a class in `roster.csv`, and merges lists from platforms into it.
+"""Keeps the people in a class in `roster.csv`, and merges lists from platforms into it.
 
-A list is matched with the people on the roster. It can add people and update their entries; it
+A list is matched with the people on the roster. Merging it can add people and update entries, but
 never removes anybody or clears an entry.
 """
 
@@ -35,12 +35,13 @@ _SEVERAL = "; "
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody in the class; unknown fields are empty. `extra_time` is added to every due date.
+    """Somebody in the class; unknown fields are empty.
 
-    `student` is the name below `submitted/`, or an identifier of the platform. `grader` is the
-    teaching assistant or tutor who grades this person's work. Several sections or groups are
-    separated by semicolons. `number` is the Canvas number, or the Moodle number with the word
-    before it (`Participant 17`), and `git_login` is the login on a code classroom.
+    `student` is the name below `submitted/`, or an identifier from a platform. `grader` is the
+    teaching assistant or tutor who grades this person's work, and `extra_time` is added to every
+    due date. Semicolons separate several sections or groups. `number` is the Canvas number, or the
+    Moodle number with the word before it (`Participant 17`). `git_login` is the login in a code
+    classroom.
     """
 
     student: str
@@ -83,12 +84,12 @@ _COLUMNS = tuple(field.name for field in fields(Person))
 
 
 class Roster:
-    """The people of a class; finds the person whom a student's name identifies."""
+    """The people in a class; finds the person whom a student's name identifies."""
 
     def __init__(
         self, people: Sequence[Person], also: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        """`also` contains the names that platforms gave students in their last submissions."""
+        """`also` contains the names that platforms used for students in their last submissions."""
         self.people = tuple(people)
         self._index = Index([person.identity for person in self.people])
         self._also = also or {}
@@ -100,17 +101,17 @@ class Roster:
 
     @property
     def logins(self) -> Mapping[str, str]:
-        """Maps logins of a code classroom, in lower case, to students."""
+        """Maps logins in a code classroom, in lower case, to students."""
         return {p.git_login.casefold(): p.student for p in self.people if p.git_login}
 
     def namesake(self, student: str) -> Person | None:
-        """Returns the only person whose name has the same parts in any order, or None."""
+        """Returns the only person whose name has the same parts, in any order, or None."""
         wanted = in_any_order(student)
         number = only_item(n for n, p in enumerate(self.people) if in_any_order(p.name) == wanted)
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
-        """Returns the people who are certainly not among `students`, in roster order."""
+        """Returns the people who can't be any of `students`, in roster order."""
         known = {number for student in students for number in self._find(student)}
         return tuple(p for number, p in enumerate(self.people) if number not in known)
 
@@ -122,13 +123,13 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class RosterChange:
-    """The changes that a list makes to the roster, and the resulting `people`.
+    """The changes that a list makes to the roster, and the `people` on it afterwards.
 
-    `added` contains people who are only in the list, and `not_in_list` contains people who are only
-    on the roster. `staff` contains people who teach and are therefore not students; `doubts`
-    contains sentences about people who may or may not be the same person. `updated` contains people
-    whose entries change, `replaced` contains the columns in which entries are replaced, and
-    `students` contains the roster's names for the people in the list.
+    `added` contains people who are only in the list, and `not_in_list` people who are only on the
+    roster. `staff` contains people who teach and are therefore not students. `doubts` contains
+    sentences about two entries that may or may not be the same person. `updated` contains people
+    whose entries change, and `replaced` the columns in which entries are replaced. `students`
+    contains the roster's names for the people in the list.
     """
 
     people: tuple[Person, ...]
@@ -143,10 +144,10 @@ class RosterChange:
 
 @dataclass(frozen=True, slots=True)
 class PeopleList:
-    """A list of people; `source` is its file, for messages.
+    """A list of people; messages name its file, `source`.
 
-    If `has_sure_numbers` is true, the numbers come from Canvas itself, so that equal numbers mean
-    the same person even if the names differ.
+    If `has_sure_numbers` is true, the numbers come from Canvas itself, so equal numbers mean the
+    same person even if the names differ.
     """
 
     people: tuple[Person, ...]
@@ -163,7 +164,7 @@ def read_roster(class_folder: Path) -> Roster:
 
 
 def _called_now(class_folder: Path) -> Mapping[str, Sequence[str]]:
-    """Returns names that identify each student on the platform of their last submission."""
+    """Returns each student's names on the platforms of their latest submissions."""
     found: dict[str, list[str]] = {}
     for origin in read_origins(class_folder).values():
         found.setdefault(origin.student, []).extend(origin.lasting_names)
@@ -196,7 +197,7 @@ def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> 
 
 
 def write_people(class_folder: Path, new: PeopleList) -> RosterChange:
-    """Merges people into the class's roster; raises `UserError` if two people share a name."""
+    """Merges people into a class's roster; raises `UserError` if two people have the same name."""
     merges: list[_Merge] = []
 
     def change(old: list[dict[str, str]]) -> list[Row]:
@@ -215,7 +216,7 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
 
 
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
-    """Returns the people in a list's rows, and merges the rows of one person in two sections."""
+    """Returns the people in a list's rows; merges rows about one person in several sections."""
     sections = {one.get(Role.SECTION) for one in entries}
     found: dict[str, Person] = {}
     others: list[Person] = []
@@ -230,7 +231,7 @@ def people_of(entries: Sequence[RoleValues]) -> list[Person]:
 
 
 def _is_same(one: Person, other: Person) -> bool:
-    """Returns whether two rows with the same identifier are about one person in two sections."""
+    """Returns whether two rows with the same identifier are about the same person."""
     pairs = ((in_any_order(one.name), in_any_order(other.name)), (one.email, other.email))
     known = [(normal(p), normal(q)) for p, q in pairs if p and q]
     return bool(known) and all(p == q for p, q in known)
@@ -299,7 +300,7 @@ class _Merge:
         )
 
     def _find(self, person: Person) -> int | None:
-        """Returns the position of `person` among the existing people; None if that is uncertain."""
+        """Returns the roster position of a person in the list, or None if that is uncertain."""
         if (number := self._numbers.get(person.number)) is not None:
             return number
         ids = (person.student, person.login, person.email, person.sis_id)
@@ -316,7 +317,7 @@ class _Merge:
         return self._by_name(person)
 
     def _agrees(self, person: Person, number: int, name: str) -> bool:
-        """Returns whether a name of `person` also identifies the existing person at `number`."""
+        """Returns whether any name of `person` also identifies the person at position `number`."""
         there = self.people[number]
         ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
         if normal(name) in ids:
@@ -326,7 +327,7 @@ class _Merge:
         return normal(name) in accounts and not has_other_address
 
     def _by_name(self, person: Person) -> int | None:
-        """Finds a person by name if it is unique in both lists and the addresses do not differ."""
+        """Finds a person by a name that is unique in both lists; addresses must not differ."""
         here, new = (names.get(in_any_order(person.name), ()) for names in self._names)
         same = [n for n in here if _may_be_one(self.people[n], person)]
         if len(here) == len(new) == len(same) == 1:
@@ -342,12 +343,12 @@ class _Merge:
 
 
 def _may_be_one(one: Person, other: Person) -> bool:
-    """Returns whether two people have the same address, or at least one has none."""
+    """Returns whether two people have the same email address, or at least one has none."""
     return not (one.email and other.email) or normal(one.email) == normal(other.email)
 
 
 def _numbers(people: Sequence[Person]) -> dict[str, int]:
-    """Maps each Canvas number that only one person has to that person's position."""
+    """Maps each Canvas number that belongs to only one person to that person's position."""
     found: dict[str, list[int]] = {}
     for place, person in enumerate(people):
         if person.number.isdigit():
@@ -364,9 +365,9 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 
 
 def _filled(there: Person, new: Person) -> Person:
-    """Updates a person from a newer list; no entry is cleared, and the student's name stays.
+    """Updates a person from a newer list; clears no entry, and keeps the student's name.
 
-    A Canvas number also stays, because a Moodle number belongs to a single assignment.
+    Also keeps a Canvas number, because a Moodle number belongs to only one assignment.
     """
     values = {name: text for name, text in asdict(new).items() if text and name != "student"}
     if there.number.isdigit() and not new.number.isdigit():

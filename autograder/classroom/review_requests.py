@@ -1,7 +1,7 @@
 """Stores students' requests for a second look at a grade, with the answers, in `requests.csv`.
 
 A request arrives as a file named `regrade_request.txt` in an upload, or as an issue in a code
-classroom. Identical requests are stored only once, and a request's row is kept after it is
+classroom. Identical requests are stored only once. A request stays in the table after it has been
 answered.
 """
 
@@ -19,14 +19,14 @@ from .arrivals import utc_text
 from .tables import change_table, read_table
 
 REQUESTS_FILE = "requests.csv"
-#: the file name of a request; platforms append a number to the second one in an upload
+#: the file name of a request; platforms append a number if an upload contains several
 _REQUEST = re.compile(r"regrade[_ -]request(?:-\d+| \(\d+\))?\.(?:txt|md)", re.IGNORECASE)
 _LONGEST = 4_000
 _COLUMNS = tuple(field.name for field in fields(Request))
 
 
 def is_request(file: str) -> bool:
-    """Returns whether a file with this name in an upload is a request."""
+    """Returns whether a file name in an upload is the name of a request."""
     return _REQUEST.fullmatch(file) is not None
 
 
@@ -53,7 +53,7 @@ def requests_by_key(requests: Iterable[Request]) -> Mapping[Key, tuple[Request, 
 
 
 def add_requests(class_folder: Path, requests: Iterable[Request]) -> tuple[Request, ...]:
-    """Stores new requests, and returns them; identical ones count once."""
+    """Stores and returns new requests; identical ones count as one."""
     wanted, new = list(requests), list[Request]()
 
     def change(rows: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -72,10 +72,10 @@ def add_requests(class_folder: Path, requests: Iterable[Request]) -> tuple[Reque
 def answer_requests(
     class_folder: Path, key: Key, question: str, answer: str, by: str
 ) -> tuple[Request, ...]:
-    """Answers a student's open requests about a question; returns them with the answer.
+    """Answers a student's open requests about a question; returns them with the answer added.
 
-    If there are none about this question, requests about the whole assignment are answered. An
-    empty `question` answers all open requests about the assignment.
+    If there are none about this question, answers requests about the whole assignment. An empty
+    `question` answers all open requests about the assignment.
     """
     now = utc_text(datetime.now(UTC))
     answered: list[Request] = []

@@ -1,7 +1,7 @@
-"""Recognizes the columns in a list of people, whichever platform or person made the list.
+"""Recognizes the columns in a list of people, whether a platform or a person made the list.
 
-A column is recognized by its English or German heading; if a heading is ambiguous, the cells below
-it decide. Only this module interprets the columns of rosters, exports and tables of times.
+A column is recognized by its English or German heading; if the heading is ambiguous, the cells
+below it decide. No other module interprets the columns of rosters, exports and tables of times.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Role(enum.StrEnum):
     GRADER = "grader"
 
 
-#: headings of each role, in lower case without punctuation; the first one with a value counts,
-#: unless a person may have several values of the role
+#: the headings for each role, in lower case without punctuation; the first column with a value
+#: counts, unless a person may have several values for the role
 _HEADINGS: Mapping[Role, tuple[str, ...]] = {
     Role.STUDENT: ("student", "studentin", "studierende"),
     Role.NAME: (
@@ -66,7 +66,7 @@ _SEVERAL = frozenset((Role.SECTION, Role.GROUP))
 _ROLE_OF = {heading: role for role, headings in _HEADINGS.items() for heading in headings}
 #: Canvas's gradebook, in which "Student" is a person's name, always has one of these columns
 _CANVAS = frozenset(("sisuserid", "sisloginid"))
-#: rows of Canvas's gradebook that are not people
+#: rows in Canvas's gradebook that are not about people
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
 _PARTICIPANT = re.compile(r"\D+\s?\d+")
 _STAFF = re.compile(
@@ -74,36 +74,36 @@ _STAFF = re.compile(
     r"trainer|dozent|lehrend|lehrer|observer|reader|editingteacher|non-editing)",
     re.IGNORECASE,
 )
-#: separates sections, in a text whose white space is single spaces
+#: separators between sections, in a text in which all white space is single spaces
 _SEPARATORS = re.compile(r" ?[;,] ?(?:and )?| and | und ")
 
 
 @dataclass(frozen=True, slots=True)
 class RoleValues:
-    """The values of a row about a person, by role; missing values are empty."""
+    """A person's values in a row, by role; missing values are empty."""
 
     roles: Mapping[Role, str] = field(default_factory=dict)
 
     def get(self, role: Role) -> str:
-        """Returns the value of a role, or "" if it is missing."""
+        """Returns the value for a role, or "" if it is missing."""
         return self.roles.get(role, "")
 
     @property
     def name(self) -> str:
-        """The name, joined from its parts if they have separate columns."""
+        """The person's name, joined from its parts if these have separate columns."""
         parts = f"{self.get(Role.FIRST)} {self.get(Role.LAST)}".strip()
         return self.get(Role.NAME) or parts
 
     @property
     def key(self) -> str:
-        """This person's name below `submitted/`, for people who have no folder yet."""
+        """The name below `submitted/` for a person who has no folder yet."""
         roles = (Role.STUDENT, Role.LOGIN, Role.SIS, Role.EMAIL, Role.REPOSITORY)
         found = (self.get(role) for role in roles)
         return next(filter(None, found), "") or number_in(self.get(Role.NUMBER))
 
     @property
     def is_staff(self) -> bool:
-        """True for somebody who teaches."""
+        """True if the person teaches."""
         return bool(_STAFF.search(self.get(Role.ROLE)))
 
     @property
@@ -134,7 +134,7 @@ class Columns:
 
     @property
     def roles(self) -> frozenset[Role]:
-        """The roles for which the table has a column."""
+        """The roles for which the table has columns."""
         return frozenset(role for _, role in self._columns)
 
     def values_of(self, row: Row) -> RoleValues | None:
@@ -157,20 +157,20 @@ class Columns:
 
 
 def _heading(column: str) -> str:
-    """Normalizes a heading; for example, `Section 2` is read as the heading for sections."""
+    """Normalizes a heading; `Section 2`, for example, becomes the heading for sections."""
     squeezed = squashed(column)
     unnumbered = squeezed.rstrip("0123456789")
     return unnumbered if _ROLE_OF.get(unnumbered) in _SEVERAL else squeezed
 
 
 def _are_numbers(column: str, rows: Iterable[Row]) -> bool:
-    """Returns whether a column contains a platform's numbers, such as `101` or `Participant 17`."""
+    """Returns whether a column contains platform numbers, such as `101` or `Participant 17`."""
     texts = [text for row in rows if (text := row.get(column, "").strip())]
     return all(text.isdigit() or _PARTICIPANT.fullmatch(text) for text in texts)
 
 
 def parts_of(text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Splits a cell into sections at `;`, or at another separator if all parts are `known`."""
+    """Splits a cell into sections at `;`, or at a different separator if all parts are `known`."""
     whole = " ".join(text.split())
     parts = tuple(filter(None, _SEPARATORS.split(whole)))
     if len(parts) > 1 and (";" in whole or set(parts) <= set(known) - {whole}):

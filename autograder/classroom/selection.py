@@ -1,4 +1,4 @@
-"""Selects a class's results, without withdrawn submissions, and replaces names with pseudonyms."""
+"""Selects a class's results, without withdrawn submissions; replaces names with pseudonyms."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .people import Person, Roster
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Criteria for selecting results, where None means all.
+    """Criteria for selecting results; None means all.
 
-    `section` and `grader` are columns of the roster.
+    `section` and `grader` are compared with the roster's columns.
     """
 
     assignment: str | None = None
@@ -27,11 +27,11 @@ class Selection:
 
     @property
     def is_of_people(self) -> bool:
-        """True if the selection depends on the roster."""
+        """True if the roster is needed to decide who is selected."""
         return self.section is not None or self.grader is not None
 
     def fits(self, person: Person | None) -> bool:
-        """Returns whether a person is selected; somebody not on the roster is in no section."""
+        """Returns whether a person is selected; None means somebody who is not on the roster."""
         if person is None:
             return not self.is_of_people
         in_section = self.section is None or self.section in person.sections
@@ -46,8 +46,8 @@ def select(
 ) -> Sequence[SubmissionResult]:
     """Returns the selected results, without withdrawn submissions.
 
-    Does not load results that are stored in a file. Raises `UserError` for a section or grader that
-    is not on the roster, and for an assignment or student without results.
+    Does not load all results into memory if they are in a file. Raises `UserError` for a section or
+    grader that is not on the roster, and for an assignment or student without results.
     """
     _must_be_there(roster, selection)
 
@@ -85,7 +85,7 @@ def _must_be_there(roster: Roster, selection: Selection) -> None:
 
 
 def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
-    """Returns a pseudonym for each student, in an order that is not alphabetical."""
+    """Returns a pseudonym for each student; their order reveals nothing about the names."""
     ordered = sorted(
         set(students), key=lambda name: hashlib.sha256(name.encode("utf-8", "replace")).digest()
     )
@@ -98,7 +98,7 @@ def anonymous(
 ) -> Sequence[SubmissionResult]:
     """Returns the results with `names` instead of students' names, sorted by the new names.
 
-    Does not load results in a file.
+    Does not load all results into memory if they are in a file.
     """
 
     def renamed(result: SubmissionResult) -> SubmissionResult:

@@ -1,8 +1,8 @@
 """Reads and changes the tables of a class folder: CSV files that people may also edit.
 
 Changes are made under a lock, so that nothing is lost if two teaching assistants grant extensions
-at the same time. Text that a spreadsheet would execute is written with an apostrophe in front,
-which is removed when the table is read.
+at the same time. An apostrophe is written before text that a spreadsheet would execute, and removed
+when the table is read.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ..files import replace_file
 from ..records import Key
 
 _LOCK = ".tables.lock"
-#: the beginning of zip archives, including files of Excel and LibreOffice
+#: the first bytes of zip archives, including files from Excel and LibreOffice
 _ZIP = b"PK\x03\x04"
 
 Row = Mapping[str, str]
 
 
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Returns the rows of a table, by column, or an empty list if the file does not exist.
+    """Returns a table's rows, each by column, or an empty list if the file does not exist.
 
-    Ignores other columns. Raises `UserError` if the file is not such a table.
+    Ignores any other columns. Raises `UserError` if the file is not a table with these columns.
     """
     if not path.exists():
         return []
@@ -45,7 +45,7 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Returns the columns and rows of a CSV file; accepts every separator that platforms use.
+    """Returns a CSV file's columns and rows; accepts every separator that platforms use.
 
     Empty rows are ignored; if a column appears twice, the first one counts. Raises `UserError` for
     a file that can't be read.
@@ -87,7 +87,7 @@ def read_own_csv(
 
 
 def _cells(text: str, separator: str) -> Iterator[list[str]]:
-    """Yields the rows; raises `csv.Error` if a quotation mark would hide the rest of the file."""
+    """Yields the rows; raises `csv.Error` if a quotation mark is not closed."""
     with contextlib.suppress(csv.Error):
         yield from list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
         return
@@ -98,7 +98,7 @@ def _cells(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _decoded(data: bytes) -> str:
-    """Decodes a file in UTF-8, or in UTF-16, which spreadsheets call Unicode text."""
+    """Decodes UTF-8, or UTF-16, which spreadsheets call Unicode text."""
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if is_utf16 else "utf-8-sig")
 
@@ -136,10 +136,10 @@ def change_table(
 def change_rows(
     path: Path, columns: Sequence[str], new: Mapping[Key, Row], gone: Iterable[Key] = ()
 ) -> None:
-    """Changes rows in a table that has one row per submission.
+    """Replaces or adds the rows `new`, and removes the rows `gone`, in a table of submissions.
 
-    Its first two columns are the student and the assignment. Raises `UserError` as `change_table`
-    does.
+    Such a table has one row per submission; its first two columns are the student and the
+    assignment. Raises `UserError` as `change_table` does.
     """
     without = set(gone)
 
@@ -153,6 +153,6 @@ def change_rows(
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> Path:
-    """Writes a table in one step; formulas are escaped, so that no spreadsheet runs them."""
+    """Writes a table in one step; escapes formulas, so that no spreadsheet executes them."""
     cells = ([row.get(column, "") for column in columns] for row in rows)
     return replace_file(path, for_csv([columns, *cells], "\n"))

@@ -1,7 +1,7 @@
 """Reads submission times as platforms write them; an ambiguous time counts as unknown.
 
-All other modules use this one for the times in `timestamp.txt`, worksheets, exports and tables. The
-meaning of a time never depends on this machine's time zone.
+All other modules use this one to read the times in `timestamp.txt`, worksheets, exports and tables.
+What a time means never depends on this machine's time zone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..deadlines import once, parse_moment
 from ..errors import SubmissionError
 from ..submission.opened import read_bytes
 
-#: the file of a submission in which nbgrader stores when it arrived
+#: the file in a submission's folder in which nbgrader stores when the submission arrived
 TIMESTAMP_FILE = "timestamp.txt"
 _MOST_BYTES = 200
 
@@ -46,7 +46,7 @@ _MOODLE = re.compile(
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s?(?P<half>[AP]M))?",
     re.IGNORECASE,
 )
-#: `20.11.2026 18:00`: all languages that write dates with dots put the day first
+#: dates such as `20.11.2026 18:00`: all languages that write dates with dots put the day first
 _DOTTED = re.compile(
     r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4}),?\s+"
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?P<rest>\s+\S.*)?"
@@ -55,21 +55,22 @@ _CLOCK = re.compile(r"\d:\d\d")
 
 
 class MissingZone(ValueError):
-    """Raised for a time that would be certain if it named its time zone."""
+    """Raised for a time that is ambiguous only because it does not name its time zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionTime:
-    """The time in `timestamp.txt`, in UTC without a zone; None if it is unknown."""
+    """The time in `timestamp.txt`, in UTC without a time zone; None if it is unknown."""
 
     stamped: datetime | None
     problem: str | None = None
 
 
 def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
-    """Returns the time in UTC that a text means, or None if that is not certain.
+    """Returns the time that a text means, in UTC, or None if that is uncertain.
 
-    `zone` applies to times that name no zone; without it, such a time raises `MissingZone`.
+    `zone` is used for a time that names no zone; if `zone` is None, such a time raises
+    `MissingZone`.
     """
     written = unicodedata.normalize("NFC", text).strip()
     if not _CLOCK.search(written):
@@ -90,10 +91,10 @@ def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
 
 
 def read_stamp(data: bytes) -> datetime | None:
-    """Returns the time in nbgrader's `timestamp.txt`, in UTC; None if it is uncertain.
+    """Returns the time in nbgrader's `timestamp.txt`, in UTC, or None if it is uncertain.
 
-    nbgrader itself writes times in UTC without a zone, year first; other forms must name their
-    zone.
+    nbgrader itself writes times in UTC without a zone, with the year first; times in any other form
+    must name their zone.
     """
     text = data[:_MOST_BYTES].decode("utf-8-sig", "replace").strip()
     try:
@@ -106,7 +107,7 @@ def read_stamp(data: bytes) -> datetime | None:
 
 
 def arrival(folder: Path) -> SubmissionTime:
-    """Returns when the submission in a folder arrived, in UTC without a zone, as in nbgrader."""
+    """Returns when the submission in a folder arrived, as nbgrader does: in UTC without a zone."""
     path = folder / TIMESTAMP_FILE
     try:
         if not path.is_file() or path.is_symlink():
@@ -127,7 +128,7 @@ def arrival(folder: Path) -> SubmissionTime:
 
 
 def _in_order(dotted: re.Match[str]) -> str:
-    """Converts a dotted date to the order year, month, day."""
+    """Rewrites a date with dots so that the year comes first."""
     day, month, hour = (int(dotted[part]) for part in ("day", "month", "hour"))
     clock = f"{hour:02}:{dotted['minute']}:{dotted['second'] or '00'}"
     return f"{dotted['year']}-{month:02}-{day:02} {clock}{dotted['rest'] or ''}"

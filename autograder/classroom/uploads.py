@@ -1,6 +1,7 @@
 """Keeps digests of the files that `collect` wrote, in `uploads.csv` in the class folder.
 
-They show whether somebody has edited a folder since it was collected, and whether an upload is new.
+The digests show whether somebody has edited a folder since it was collected, and whether an upload
+is new.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _PART = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A submission's digests: of the latest `upload`, and of the files last `placed`."""
+    """A submission's digests: of the latest `upload`, and of the files that were last `placed`."""
 
     student: str
     assignment: str
@@ -45,7 +46,7 @@ def read_uploads(class_folder: Path) -> Mapping[Key, Upload]:
 
 
 def write_uploads(class_folder: Path, uploads: Iterable[Upload]) -> None:
-    """Stores digests in `uploads.csv`, and replaces earlier ones of the same submissions."""
+    """Stores digests in `uploads.csv`; replaces earlier digests of the same submissions."""
     new = {upload.key: asdict(upload) for upload in uploads}
     change_rows(class_folder / UPLOADS_FILE, _COLUMNS, new)
 
@@ -56,9 +57,10 @@ def forget_uploads(class_folder: Path, keys: Iterable[Key]) -> None:
 
 
 def digest_of(folder: Path) -> str:
-    """Returns a digest of the names and bytes of a folder's files, or "" if it is not a folder.
+    """Returns a digest of the names and contents of a folder's files, or "" if there is no folder.
 
-    The digest ignores the submission time and any files created by operating systems or editors.
+    The digest does not depend on the submission time, or on files created by operating systems or
+    editors.
     """
     if not folder.is_dir() or folder.is_symlink():
         return ""
@@ -75,7 +77,7 @@ def digest_of(folder: Path) -> str:
 
 
 def _digest_of_file(path: Path) -> bytes:
-    """Returns the digest of a regular file; anything else, such as a pipe, counts as empty."""
+    """Returns the digest of a file's contents; anything but a regular file counts as empty."""
     digest = hashlib.sha256()
     if not stat.S_ISREG(path.lstat().st_mode):
         return digest.digest()
@@ -86,5 +88,5 @@ def _digest_of_file(path: Path) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Opens a file that may have become a link or a pipe, without following or waiting for it."""
+    """Opens a file; if it has become a link or a pipe, does not follow it or wait for it."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

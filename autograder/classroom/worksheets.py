@@ -1,7 +1,7 @@
-"""Recognizes the columns of Moodle's grading worksheet, in any language, by their contents.
+"""Recognizes the columns in Moodle's grading worksheet, in any language, by their contents.
 
 Moodle translates the headings, and imports only worksheets with headings in its current language.
-The order of the columns and the forms of the cells are the same in all languages.
+The order of the columns and the format of the cells are the same in all languages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NONE = ("", "-")
 def in_english(
     columns: tuple[str, ...], rows: list[dict[str, str]]
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Returns the table with English headings if it is a worksheet in a different language."""
+    """Returns a table unchanged, or with English headings if it is a worksheet."""
     english = english_headings(columns, rows)
     translated = tuple(english.get(column, column) for column in columns)
     return translated, [{english.get(c, c): cell for c, cell in row.items()} for row in rows]
@@ -29,9 +29,10 @@ def in_english(
 def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, str]:
     """Returns the English name of each column that is used, or {} for other kinds of tables.
 
-    The first columns are a word with a number (`Participant 17`) and the name. The maximum, which
-    is the same number for everybody, is between the grade and a column that says whether the grade
-    can be changed. The feedback comments are the last column, after the time of the grade.
+    The first columns contain a word with a number (`Participant 17`) and the name. The maximum,
+    which is the same for everybody, is between the grade and a column that says whether the grade
+    can be changed. The last column contains the feedback comments; it follows the time of the
+    grade.
     """
     if len(columns) < 6 or not rows or not _are_participants(columns[0], rows):
         return {}
@@ -51,7 +52,7 @@ def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, s
             found[column] = "Email address"
     if not _are_times(columns[-1], rows):
         found[columns[-1]] = "Feedback comments"
-    # a table that already has this column keeps it, wherever it is
+    # if the table already has a column with this name, keep that column, wherever it is
     return {column: name for column, name in found.items() if name == column or name not in columns}
 
 
@@ -71,6 +72,6 @@ def _is_maximum(columns: Sequence[str], number: int, rows: Sequence[Row]) -> boo
 
 
 def _are_times(column: str, rows: Sequence[Row]) -> bool:
-    """Returns whether every cell is a time, or `-`, which means none."""
+    """Returns whether every cell in a column is a time, or `-`, which means none."""
     cells = [row.get(column, "").strip() for row in rows]
     return all(text == "-" or _TIME.search(text) for text in cells)
