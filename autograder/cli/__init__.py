@@ -39,7 +39,8 @@ _REMEDIES = {
 def open_streams() -> None:
     """Opens the null device for each standard stream that the caller closed.
 
-    Otherwise the next opened file would get the stream's number, and would receive printed text.
+    Otherwise, the next file to be opened would get the stream's number, and printed text would be
+    written to it.
     """
     for number, (name, mode) in enumerate(_STREAMS):
         try:
@@ -62,7 +63,8 @@ def refusal(error: BaseException) -> str | None:
     )
 
 
-#: each command's module and its line in the help; a module is imported when its command is called
+#: each command's module and its line in the help; a module is imported only when its command is
+#: called
 _SECTIONS = {
     "Students": {
         "check": ("student", "Run the public checks on the answers in this folder."),
@@ -105,7 +107,7 @@ _SECTIONS = {
         "gradescope-bundle": ("results", "Write an autograder for Gradescope."),
     },
 }
-#: the commands of this installation; an installation for students has only students' commands
+#: the commands in this installation; one for students has only the students' commands
 COMMANDS = {
     name: command
     for section in _SECTIONS.values()
@@ -115,7 +117,7 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """The group of all commands: lists them by section and imports each when it is needed."""
+    """The group of all commands: lists them by section, and imports a command when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

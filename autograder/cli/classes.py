@@ -105,7 +105,8 @@ def extend(
     """Give one student more time for one assignment. Use 0 to remove an extension.
 
     The extension is stored with its reason in extensions.csv in the class folder. It is also set in
-    nbgrader's gradebook, so that the late penalty there agrees. No submission is graded again.
+    nbgrader's gradebook, so that the late penalty there takes it into account. No submission is
+    graded again.
 
     \b
     Example: autograder extend course ada causal_attention 2d --why "ill, certificate seen"

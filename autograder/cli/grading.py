@@ -27,7 +27,7 @@ from .torch_start import begin_loading, end_loading
 
 #: the path that means standard input
 STANDARD_INPUT = Path("-")
-#: the options of `grade` that apply only to a whole class
+#: the options of `grade` that make sense only for a whole class
 _FOR_A_CLASS = ("shard", "resume", "gradebook", "question", "scheduler", "as_json")
 _MOST_ROWS = 60
 _MOST_WAITING = 10
@@ -229,7 +229,7 @@ def _print_profile(report: GradeReport) -> None:
 
 
 def _print_table(rows: Sequence[dict[str, Any]]) -> None:
-    """Prints all submissions; if there are many, only those that a person should look at."""
+    """Prints all submissions or, if there are many, only those that a person should look at."""
     if len(rows) > _MOST_ROWS:
         few = [row for row in rows if row["needs_a_look"]]
         console.print(f"{len(rows)} submissions; {'these need' if few else 'none needs'} a look")
@@ -302,7 +302,8 @@ def _stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
             ready=_say_ready,
         )
     except BrokenPipeError:
-        # nobody reads the answers any longer; Python must not write to stdout again when it exits
+        # nobody reads the answers any longer; Python would otherwise write to stdout again when it
+        # exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 2 if report.failed else int(report.refused > 0)

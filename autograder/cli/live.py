@@ -67,7 +67,7 @@ class _Approval:
 
 
 def _live(command: F) -> F:
-    """Adds the options that pull and push share; the command gets `access` and `approval`."""
+    """Adds the options that pull and push share, as the arguments `access` and `approval`."""
 
     @functools.wraps(command)
     def connected(

@@ -15,7 +15,7 @@ from .options import CLASS, in_course
 from .output import StrictCommand, as_json, command, console, emit
 
 _MOST_CALLS, _MOST_LINES = 4, 40
-#: the length of an escape such as `\U0001f600`
+#: the length of the longest escape, such as `\U0001f600`
 _LONGEST_ESCAPE = 10
 
 
@@ -80,7 +80,7 @@ def _say(line: str, style: str = "") -> None:
 
 
 def _print_whole(line: str, style: str = "") -> None:
-    """Prints a whole line of code, because a person must be able to read it before approving it."""
+    """Prints a whole line of code, because a person must read the code before approving it."""
     most = len(line) * _LONGEST_ESCAPE
     console.print(for_terminal(line, most), style=style, soft_wrap=True)
 

@@ -23,17 +23,17 @@ class ClassFolder(click.Path):
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Converts the path as click does, and returns the class folder that contains it."""
+        """Converts the path as click does, and returns the class folder that is at or above it."""
         return class_home(Path(os.fsdecode(super().convert(value, param, ctx))))
 
 
-#: the argument that names the folder of a class
+#: the argument that names a class folder
 CLASS = click.argument("class_folder", metavar="CLASS", type=ClassFolder())
-#: the option of commands whose output may be shown to a class
+#: an option for commands whose output may be shown to a class
 ANONYMOUS = click.option(
     "--anonymous", is_flag=True, help="Leave out names, so that the output can be shown to a class."
 )
-#: the option of commands that grade the course's own content
+#: an option for commands that grade the course's own content
 JOBS = click.option(
     "--jobs",
     type=click.IntRange(1, 256),
@@ -56,7 +56,7 @@ def in_course(command: F) -> F:
 
 
 def of_people(command: F) -> F:
-    """Adds the options that select people; the command gets them as `selection`."""
+    """Adds the options that select people, as the argument `selection`."""
 
     @functools.wraps(command)
     def with_selection(

@@ -1,4 +1,4 @@
-"""Prints the output of commands for people and machines; defines the class of all commands."""
+"""Prints commands' output for people and for machines; defines the class of all commands."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..escaping import for_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: the exit status of a command that did everything possible, but left something to a person
+#: the exit status of a command that did everything it could, but left something to a person
 WAITS = 3
 
-#: the width, in columns, of output that goes to a log or a file instead of a terminal
+#: the width, in columns, of output to a log or a file instead of a terminal
 _WIDE = 160
 
 console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _WIDE)
@@ -26,12 +26,12 @@ errors = Console(stderr=True, highlight=False, emoji=False)
 
 
 def number_of(count: int, noun: str) -> str:
-    """Returns a number with its noun, such as `1 page` or `2 pages`."""
+    """Returns a number with a noun, such as `1 page` or `2 pages`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def emit(document: Any) -> None:
-    """Prints the one JSON document of a command called with `--json`."""
+    """Prints the JSON document that is the whole output of a command called with `--json`."""
     click.echo(for_json(document, indent=2, default=str))
 
 
@@ -43,13 +43,13 @@ def as_json(command: F) -> F:
 
 
 class StrictCommand(click.Command):
-    """A command that refuses an option that is given twice; click would use the last value.
+    """A command that rejects options given twice; click would use the last value.
 
-    It accepts repeated plain flags, and options that are meant to be repeated.
+    Flags without a value may be repeated, and so may options that are meant to be.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parses the arguments, after checking how many times each option is given."""
+        """Parses the arguments after checking how many times each option is given."""
         if not ctx.resilient_parsing:
             _, _, given = self.make_parser(ctx).parse_args(list(args))
             for option, times in Counter(given).items():

@@ -36,7 +36,7 @@ def counting(what: str) -> Iterator[tuple[Callable[[int], None], Callable[[], No
 
 
 def progress_bar() -> Progress:
-    """Returns a bar for stderr with the count, rate and time left, which disappears at the end."""
+    """Returns a bar for stderr with the count, rate and time left; it disappears at the end."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -45,7 +45,7 @@ def progress_bar() -> Progress:
         TimeRemainingColumn(),
         console=errors,
         transient=True,
-        disable=not errors.is_terminal,  # otherwise it leaves an empty line in a log
+        disable=not errors.is_terminal,  # otherwise, it leaves an empty line in a log
     )
 
 

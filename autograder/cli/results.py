@@ -153,7 +153,7 @@ def report(
 
 
 class _Format(click.ParamType[str]):
-    """The name of an export format. The formats are imported only to print the help."""
+    """An export format's name; the formats are imported only when the help is printed."""
 
     name = "format"
 
@@ -325,7 +325,7 @@ def similar(
     from ..feedback import write_similar
     from ..operations.grades import DisplayOptions
 
-    # compare everybody even if one student is selected, whose pairs are chosen below
+    # compare all students even if one is selected; that student's pairs are chosen below
     showing = DisplayOptions(dataclasses.replace(selection, student=None), is_anonymous=anonymous)
     pairs = operations.similar(class_folder, showing, course=course_folder)
     who = selection.student

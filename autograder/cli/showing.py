@@ -21,9 +21,10 @@ _AGES = ((24 * 60, "days"), (60, "hours"), (1, "minutes"))
 _NARROW = 60
 #: the smallest width of wrapped sentences, however narrow a terminal claims to be
 _LETTERS = 20
-#: lines with at most this indentation describe a question or a check; deeper ones are its output
+#: lines with at most this indentation describe a question or a check; deeper ones contain its
+#: output
 _ABOUT_A_CHECK = 2
-#: the beginnings of lines of a failing check that are sentences, and may be wrapped
+#: a failing check's lines that begin with one of these are sentences, and may be wrapped
 _SENTENCES = ("likely: ", "next step: ", "remember: ", "the same in ")
 
 
@@ -33,19 +34,19 @@ class Screen:
     def __init__(self, console: Console, is_plain: bool = False) -> None:
         self.console = console
         self.is_plain = is_plain
-        # NO_COLOR is mostly set for logs, in which codes for bold and dim text would also show
+        # NO_COLOR is mostly set for logs, in which codes for bold and dim text would show, too
         self._is_styled = not is_plain and not console.no_color
         self._shows_signs = not is_plain and _can_show("✓✗○■★☆", console)
 
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
-        """Writes one or more lines, escaped so that a student's file can't control the terminal."""
+        """Writes lines, escaped so that text from a student's file can't control the terminal."""
         for line in text.split("\n"):
             safe = " " * indent + visible(self._signs(line).rstrip())
             shown = Text(safe, style=style if self._is_styled else "")
             self.console.print(shown, soft_wrap=True, highlight=False)
 
     def prose(self, text: str, style: str = "", indent: int = 0) -> None:
-        """Writes sentences; in a terminal, long lines are wrapped between words."""
+        """Writes sentences; in a terminal, wraps long lines between words."""
         width = max(self.console.width - indent, _LETTERS)
         for line in text.split("\n"):
             fits = not self.console.is_terminal or len(line) <= width
@@ -90,7 +91,7 @@ class Screen:
         return f"[{'#' * full}{'.' * (_BAR - full)}] "
 
     def progress(self, progress: Progress) -> None:
-        """Writes all exercises with their points, and the next step or what to submit."""
+        """Writes all exercises with their points, and then the next step or what to submit."""
         from ..student import what_to_submit
 
         due = f"  due {progress.due}" if progress.due else ""
@@ -141,7 +142,7 @@ def _can_show(signs: str, console: Console) -> bool:
 
 
 def _saved(at: float | None) -> str:
-    """Returns how long ago a notebook was saved, as text; later edits were not checked."""
+    """Says how long ago a notebook was saved, because edits since then were not checked."""
     if at is None:
         return ""
     minutes = int((time.time() - at) / 60)

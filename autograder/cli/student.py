@@ -177,7 +177,7 @@ def hint(name: str, again: bool, plain: bool, folder: Path | None, as_json: bool
     """
     from ..student import next_hint
 
-    with loading():  # an exercise's hint needs the checks
+    with loading():  # to find an exercise's next hint, its checks are run
         found = next_hint(_place(folder, (name,)), name, again=again)
     screen = Screen(console, plain)
     if as_json:

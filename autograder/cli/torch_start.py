@@ -1,7 +1,7 @@
-"""Saves time when torch is loaded and when the process ends, by not collecting garbage.
+"""Saves time when torch is loaded and when the process ends by not collecting garbage.
 
-torch creates so many objects that, at the end of a process, collecting garbage takes a third of the
-time that loading torch takes, and freeing the objects one by one takes a tenth.
+torch creates very many objects: at the end of a process, collecting garbage takes a third of the
+time that loading torch takes, and freeing the objects one by one takes another tenth.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def end_loading() -> None:
 
 @contextlib.contextmanager
 def loading() -> Iterator[None]:
-    """Turns garbage collection off for a block in which a command loads everything it needs."""
+    """Turns garbage collection off during a block in which a command loads everything it needs."""
     begin_loading()
     try:
         yield
@@ -35,10 +35,10 @@ def loading() -> Iterator[None]:
 
 
 class FastExit:
-    """Skips freeing objects at the end of a process that has loaded torch, if `code` is set.
+    """Ends a process that has loaded torch without freeing its objects, if `code` is set.
 
-    Create it before other functions are registered with `atexit`: functions registered later run
-    earlier.
+    Create it before other functions are registered with `atexit`, because functions that are
+    registered later run earlier.
     """
 
     def __init__(self) -> None:

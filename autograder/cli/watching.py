@@ -1,4 +1,4 @@
-"""Implements `autograder watch`: shows a question to fix, and reads keys for hints and lists."""
+"""Implements `autograder watch`: shows a question to fix, and reads the keys that are pressed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import os
 import time
 from typing import Any
 
-#: seconds between two checks of the files, so that a save is seen, checked and shown within 0.3 s
+#: the seconds between two looks at the files, so that the results of a save appear within 0.3 s
 PAUSE = 0.05
 KEYS = "h hint   n next   l list   q quit"
 
@@ -27,12 +27,13 @@ class _Quit(Exception):
 
 
 class Watch:
-    """The state of one run of `autograder watch`: its results, and the question that is shown."""
+    """The state of a run of `autograder watch`: its results, and the question that is shown."""
 
     def __init__(self, screen: Screen, folder: Path, exercises: tuple[str, ...]) -> None:
         self._screen, self._folder, self._exercises = screen, folder, exercises
         self._results: dict[str, CheckedExercise] = {}
-        # kept from the beginning, because during checks `sys.stdout` receives the answer's output
+        # remembered here, because `sys.stdout` is replaced during checks to catch an answer's
+        # output
         self._terminal = sys.stdout if screen.console.is_terminal and not screen.is_plain else None
         self._width = min(screen.console.width - 1, 79)
         self._focus: str | None = None
@@ -140,7 +141,7 @@ class Watch:
         return {item.question: item.standing for _, item in questions}
 
     def _follow(self, before: dict[str, Standing]) -> None:
-        """Shows a question whose outcome changed with the save, even if `n` has chosen another."""
+        """Shows a question whose outcome the save changed, even if `n` has chosen another."""
         changed = [item for item in self._open() if before.get(item.question) != item.standing]
         if changed:
             self._focus = changed[0].question
@@ -167,7 +168,7 @@ class Watch:
 
 
 class KeyReader:
-    """Reads keys as they are pressed; outside a terminal it only waits."""
+    """Reads keys as they are pressed; outside a terminal, only waits."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stdin is not None and sys.stdin.isatty()
@@ -189,7 +190,7 @@ class KeyReader:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
     def read(self, seconds: float) -> str:
-        """Returns the key pressed within `seconds`, in lower case, or "" if there was none."""
+        """Returns the key that is pressed within `seconds`, in lower case, or "" if none is."""
         if not self._is_terminal:
             time.sleep(seconds)
             return ""
