@@ -1,6 +1,6 @@
-"""Finds the owners and the answers of repositories that were cloned from a code classroom.
+"""Finds the owners of repositories cloned from a code classroom, and the answers in them.
 
-GitHub Classroom names them `<assignment>-<login>`, in a folder named `<assignment>-submissions`.
+GitHub Classroom names the clones `<assignment>-<login>`, in the folder `<assignment>-submissions`.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from .owners import words
 from .platforms import platform_name
 
 _SUBMISSIONS = "-submissions"
-#: names of files and folders that releases and tools put next to answers; names that begin with a
-#: dot are also ignored
+#: files and folders that releases and tools put next to answers; names that begin with a dot are
+#: also ignored
 _NOT_WORK = ("checks", "extras", "venv", "node_modules", "requirements.txt")
-#: endings of files that may contain answers
+#: the endings of files that may contain answers
 _WORK = (
     *(".py", ".ipynb", ".txt", ".html", ".pdf", ".doc", ".docx", ".odt"),
     *(".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2"),
 )
-#: if there are at least this many clones, files that most of them contain are from the template
+#: in at least this many clones, files that most of them contain are from the template
 _A_CLASS = 3
 _NO_NEARER = "another file with this name at the same depth was used: which one counts?"
 _NOBODYS = "next to clones, so its student is unknown: collect it separately"
-#: the most bytes of an answer; nobody writes a longer one by hand
+#: the maximum size of an answer in bytes; nobody types a longer one
 MAX_ANSWER_BYTES = 10 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """A repository: its folder, its path below the given folder, and its owner's login."""
+    """A student's repository: its folder, its path in the download, and its owner's login."""
 
     folder: Path
     path: tuple[str, ...]
@@ -51,11 +51,11 @@ class Clone:
 def clones_in(
     folder: Path, assignments: Sequence[str], logins: Collection[str]
 ) -> tuple[list[Clone], list[RefusedFile]]:
-    """Returns the clones in a folder of clones, and the files next to them that are left out.
+    """Returns the clones in a folder, and the files next to them that are left out.
 
-    A folder counts as a folder of clones if most of its members are repositories; a single
-    student's `.git` is not enough. Its other folders are then read as clones, too. For any other
-    folder, both lists are empty. `logins` contains logins from a roster, in lower case.
+    The folder must be a repository, or most of its members must be: a single student's `.git` is
+    not enough. Its other folders are then read as clones, too. Otherwise, both lists are empty.
+    `logins` contains logins from a roster, in lower case.
     """
     others: list[RefusedFile] = []
     paths = list(_clones(folder, (), assignments, others))
@@ -71,7 +71,7 @@ def clones_in(
 def _clones(
     folder: Path, path: tuple[str, ...], assignments: Sequence[str], others: list[RefusedFile]
 ) -> Iterator[tuple[str, ...]]:
-    """Yields the paths of clones: the folder itself, `<login>/`, or `<assignment>/<login>/`."""
+    """Yields the paths of clones: `<login>/`, `<assignment>/<login>/`, or the folder itself."""
     place = folder.joinpath(*path)
     if is_repository(place):
         yield path
@@ -94,7 +94,7 @@ def _clones(
 
 
 def _members(folder: Path) -> list[Path]:
-    """Returns folders that are not empty, and files that may be answers, but not links."""
+    """Returns the non-empty folders in a folder and the files that may be answers; no links."""
     found = [e for e in sorted(folder.iterdir()) if not e.name.startswith(".")]
     return [
         e for e in found if not e.is_symlink() and (_holds_something(e) if e.is_dir()
@@ -126,7 +126,7 @@ def _are_most(some: Sequence[Path], every: Sequence[Path]) -> bool:
 
 
 def _slug(names: Sequence[str], logins: Collection[str]) -> str:
-    """Returns the prefix that most names have before a login, or the shortest of several."""
+    """Returns the most frequent prefix before a login in the names; of several, the shortest."""
     found = Counter(
         name[: -len(login)]
         for name in names
@@ -137,9 +137,9 @@ def _slug(names: Sequence[str], logins: Collection[str]) -> str:
 
 
 def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
-    """Returns a repository's name without its prefix.
+    """Returns the login: a repository's name without its prefix.
 
-    The prefix is the outer folder's name, the assignment, or else `slug`.
+    The prefix is the name of the outer folder, or of the assignment, or else `slug`.
     """
     name, around = place.name, f"{place.parent.name.removesuffix(_SUBMISSIONS)}-"
     if place.parent.name.endswith(_SUBMISSIONS) and name.startswith(around):
@@ -152,7 +152,7 @@ def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
 
 
 def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
-    """Returns the paths that most repositories contain, which come from the template."""
+    """Returns the paths that most repositories contain because they come from the template."""
     if len(clones) < _A_CLASS:
         return frozenset()
     found = Counter(path for clone in clones for path in _uploads(clone.folder, ()))
@@ -162,10 +162,10 @@ def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
 def answers_of(
     clone: Clone, exercises: frozenset[str], template: Collection[tuple[str, ...]] = ()
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields the files of exercises in a clone, nearest to the top first, then its other files.
+    """Yields a clone's exercise files, those nearest to the top first, and then its other files.
 
-    As in every upload, files with other names are reported to a person. Only names are examined;
-    nothing is read yet.
+    As in every upload, a person is informed about files with other names. Only names are examined;
+    no file is read yet.
     """
     seen: dict[str, int] = {}
     others: list[tuple[str, ...]] = []
@@ -190,7 +190,7 @@ def answers_of(
 def _kept(
     clone: Clone, others: Sequence[tuple[str, ...]], is_packed: bool
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields the files that answer no exercise, one per name; archives may stay packed."""
+    """Yields the files that don't answer any exercise, one per name; archives may stay packed."""
     names: set[str] = set()
     for own in others:
         if own[-1].casefold() not in names:
@@ -204,10 +204,7 @@ def _entry(clone: Clone, own: tuple[str, ...]) -> DownloadEntry:
 
 
 def _uploads(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yields the paths of files that may be a student's work, but not files of tools or releases.
-
-    Links are not followed.
-    """
+    """Yields the paths of files that may be a student's work; does not follow links."""
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         for entry in sorted(found, key=lambda entry: entry.name):
             own = (*path, entry.name)
@@ -219,7 +216,7 @@ def _uploads(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
                 yield own
 
 
-#: GitHub Classroom's names of the columns
+#: the names of GitHub Classroom's columns
 LOGIN, STUDENT = "github_username", "identifier"
 
 
@@ -236,7 +233,7 @@ def read_logins(path: Path) -> dict[str, str]:
     for row in rows:
         login, student = row[LOGIN].strip().casefold(), row[STUDENT].strip()
         if not login or not student:
-            continue  # somebody who has not accepted an assignment yet
+            continue  # a student who has not accepted an assignment yet
         if logins.setdefault(login, student) != student:
             raise UserError(
                 f"{path}: {login!r} is the login of {logins[login]!r} and of {student!r}; "

@@ -1,7 +1,7 @@
-"""Runs one collection: finds the owner of every file, and places each submission in one step.
+"""Runs a collection: finds the owner of every file, and places each submission in one step.
 
-Files are first gathered in a separate folder, so that a collection that is interrupted or fills the
-disk changes no existing files.
+Files are first gathered in a separate folder, so that no existing file changes if the collection is
+interrupted or the disk is full.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from .transaction import collecting_alone
 
 @dataclass(frozen=True, slots=True)
 class CollectReport:
-    """The outcome of a collection: placed submissions, files left out with reasons, and notes.
+    """The outcome of a collection: submissions, files left out and why, and notes.
 
-    `waiting` contains new submissions from this and earlier collections that a person has to look
+    `waiting` contains new submissions, from this and earlier collections, that a person has to look
     at, because the files that they would replace were edited by hand. `looks` contains notes about
-    new files that answer no exercise, and about times in a table that can't be used. `asked`
-    contains requests for a second look at a grade, which are not part of a submission.
+    new files that don't answer any exercise, and about unusable times in a table. `asked` contains
+    requests for a second look at a grade, which are not part of a submission.
     """
 
     collected: tuple[CollectedSubmission, ...]
@@ -59,7 +59,7 @@ class CollectReport:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Students with a file that was left out although it may have been an answer."""
+        """Students with a file that was left out although it may be an answer."""
         return tuple(sorted({item.student for item in self.skipped if item.student}))
 
 
@@ -67,10 +67,11 @@ class CollectReport:
 class CollectOptions:
     """Facts about a download that its file names do not contain.
 
-    `assignment` is the assignment of all files; `logins` maps code-classroom logins, in lower case,
-    to students; `times` is a platform's own table of times; and `ends` returns a submission's
-    deadline if the class counts the last submission on time. `owners` contains the owners of each
-    outermost folder if the platform itself states them, so that no name has to be interpreted.
+    `assignment` is the assignment to which all files belong. `logins` maps code-classroom logins,
+    in lower case, to students. `times` is a platform's own table of times. `ends` returns a
+    submission's deadline if the class counts the last submission that is on time. `owners` contains
+    the owners of each outermost folder if the platform itself states them, so that no name has to
+    be interpreted.
     """
 
     assignment: str | None = None
@@ -90,8 +91,8 @@ def collect(
 
     `exercises` contains the course's assignments with their exercises. An existing submission is
     kept in `earlier/` next to `submitted`. The origins of submissions are stored in the class's
-    `collected.csv`. Raises `UserError`, and collects nothing, if a source can't be read, if the
-    target can't be written, or if files from different students would get mixed up.
+    `collected.csv`. Raises `UserError` without collecting anything if a source can't be read, if
+    the target can't be written, or if different students' files would get mixed up.
     """
     settings = options or CollectOptions()
     if settings.assignment is not None and settings.assignment not in exercises:
@@ -115,14 +116,14 @@ def collect(
 
 
 def _check_source(source: Path) -> None:
-    """Refuses special files, because reading a pipe or a device might never end."""
+    """Raises `UserError` for special files, because reading a pipe or a device might never end."""
     if not (source.is_file() or source.is_dir()):
         got = "neither a regular file nor a folder" if source.exists() else "not there"
         raise UserError(f"{source} is {got}; expected an archive (.zip) or a folder")
 
 
 class _Collection:
-    """Sorts downloads one after another, then moves submissions to their places."""
+    """Sorts the files of one download after another, and then moves submissions to their places."""
 
     def __init__(
         self, names: CourseNames, submitted: Path, staging: Path, options: CollectOptions
@@ -138,7 +139,7 @@ class _Collection:
         self._sorting = Sorting(names, staging, self._students)
 
     def sort(self, source: Path) -> Iterator[str]:
-        """Sorts an archive, a folder of clones or any other folder; yields notes."""
+        """Sorts the files in an archive, a folder of clones or any other folder; yields notes."""
         logins, is_folder = self._logins, source.is_dir() and not self._owners
         clones, others = (
             clones_in(source, self._names.assignments, logins) if is_folder else ([], [])
@@ -180,7 +181,8 @@ class _Collection:
             for refused in listed:
                 if isinstance(refused, RefusedFile):
                     self._sorting.refuse(refused.path, refused.reason, _misses(layout, refused))
-            # answers first, because they show which assignment a student's other files belong to
+            # answers come first, because they show to which assignment a student's other files
+            # belong
             for entry, place in sorted(places, key=lambda found: not self._may_answer(*found)):
                 if isinstance(place, OwnedFile):
                     self._sorting.take(entry, place, name)
@@ -196,7 +198,7 @@ class _Collection:
             )
 
     def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:
-        """Returns a file's owners, or why they are unknown; all members own a group's file."""
+        """Returns a file's owners (for a group, all members), or why they are unknown."""
         place = layout.place(entry.path, entry.is_archive)
         if isinstance(place, str) or self._owners:
             return place
@@ -212,7 +214,7 @@ class _Collection:
         return self._sorting.notes_on_other_assignments()
 
     def place(self, notes: Sequence[str]) -> CollectReport:
-        """Moves gathered submissions to their places; returns the report, or raises `OSError`."""
+        """Moves gathered submissions to their places; returns a report, or raises `OSError`."""
         places, roster, times = (
             SubmittedFolder(self._submitted, self._ends),
             self._roster,
@@ -241,7 +243,7 @@ class _Collection:
         students = [made.student for made in collected]
         of_table = (*times.notes, *times.about(pile.owner for pile in self._sorting.piles))
         about = (*self._students.notes, *lookalikes(before, students))
-        now = read_roster(self._class_folder)  # with the current names of the platform
+        now = read_roster(self._class_folder)  # with the names that the platform uses now
         every = (*notes, *about, *_strangers(now, students))
         waiting = waiting_folders(self._class_folder)
         refused = self._sorting.refused()
@@ -268,13 +270,13 @@ def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
 
 
 def _somebody(entry: DownloadEntry, reason: str) -> Owner | None:
-    """Returns an owner named after a file's outermost folder, or None for Gradescope's metadata."""
+    """Returns an owner named after a file's outermost folder; None for Gradescope's metadata."""
     name = entry.path[0]
     return None if reason == READ else Owner(name, name)
 
 
 def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
-    """Returns the owner of a file that was refused, from its path or its outermost name."""
+    """Returns the owner of a file that was refused, judging by its path or outermost name."""
     parts = refused.path.split("/")
     if ".." in parts or "" in parts:
         return None
@@ -283,7 +285,7 @@ def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
 
 
 def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
-    """Returns the submitters that Gradescope's export names, or {} for any other download."""
+    """Returns the owners that Gradescope's export names, or {} for any other download."""
     path = metadata_path(entry.path for entry in entries)
     if path is None:
         return {}
@@ -311,7 +313,7 @@ def _origin(pile: Pile, made: CollectedSubmission, source: str, email: str) -> O
     )
 
 
-#: letters of other scripts that look like Latin ones
+#: letters from other scripts that look like Latin letters
 _CYRILLIC = str.maketrans("аеорсухіјѕԁһкмтвн", "aeopcyxijsdhkmtbh")
 _GREEK = str.maketrans("οαερνυικτ", "oaepvuikt")
 _LATIN = _CYRILLIC | _GREEK

@@ -1,9 +1,10 @@
-"""Reads when a repository's last commit was made, from the repository's files alone.
+"""Reads from a repository's files when its last commit was made.
 
 No program is started, because git obeys the repository's settings, which a student controls: with
-`fetch.bundleURI` and `extensions.partialClone`, even `git rev-list` runs a hook. Every read is
-limited in size, and is from a regular file in a real folder below `.git`. If git would have to look
-elsewhere (alternates, a remote, a `.git` file that names a different folder), the time is unknown.
+`fetch.bundleURI` and `extensions.partialClone`, even `git rev-list` runs a hook. Only a limited
+number of bytes is read, and only from regular files in real folders below `.git`. If git would have
+to look elsewhere (alternates, a remote, a `.git` file that names a different folder), the time is
+unknown.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from ..deadlines import once
 
 _HASH = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{40}")
 _REF = re.compile(rb"ref: *(refs(?:/[^/\s]+)+)\s*")
-#: limits for chains of references and of deltas; git itself makes at most 5 and 50
+#: the maximum lengths of chains of references and of deltas; git itself creates at most 5 and 50
 _MOST_LINKS, _MOST_DELTAS = 5, 100
-_MOST_FILES = 4000  # the most files of packs and indices
+_MOST_FILES = 4000  # the maximum number of packs and indices
 _MOST_OF_REF, _MOST_OF_PACKED_REFS, _MOST_OF_COMMIT = 1 << 10, 8 << 20, 1 << 20
 _PIECE = 1 << 16
 _LOOSE, _INDEX = re.compile(rb"commit \d+\0"), b"\xfftOc\0\0\0\2"
@@ -36,17 +37,17 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class _UnknownTime(Exception):
-    """Raised if the repository does not contain the time in a form that git writes."""
+    """Raised if the time can't be found in the repository, or not in the form that git writes."""
 
 
 def is_repository(folder: Path) -> bool:
-    """Returns whether a folder has its own repository: `.git` is a folder, not a file or a link."""
+    """Returns whether a folder is a repository: its `.git` is a folder, not a file or a link."""
     own = folder / ".git"
     return own.is_dir() and not own.is_symlink()
 
 
 def committed(folder: Path) -> datetime | None:
-    """Returns the last commit's time, by the committer's clock, or None if it is unknown."""
+    """Returns the last commit's time by the committer's clock, or None if it is unknown."""
     try:
         top = os.open(folder / ".git", _FOLDER)
     except OSError:
@@ -73,7 +74,7 @@ class _GitFolder:
         self._top = top
 
     def head(self) -> bytes:
-        """Returns the hash of the commit that is checked out, in hexadecimal digits."""
+        """Returns the hash, in hexadecimal digits, of the commit that is checked out."""
         name = "HEAD"
         for _ in range(_MOST_LINKS):
             try:
@@ -127,7 +128,7 @@ class _GitFolder:
 
     @contextlib.contextmanager
     def _opened(self, *path: str, flags: int = _FILE) -> Iterator[int]:
-        """Opens a file or a folder below `.git`; no part of its path may be a link."""
+        """Opens a file or folder below `.git`; no part of its path may be a link."""
         with contextlib.ExitStack() as stack:
             place = self._top
             for number, part in enumerate(path, 1):
@@ -141,7 +142,7 @@ class _GitFolder:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """The offsets of a pack's objects (version 2 of `.idx`); `size` is the size of a hash."""
+    """A pack's index (an `.idx` file of version 2); `size` is the number of bytes in a hash."""
 
     file: int
     size: int
@@ -195,7 +196,7 @@ class _Pack:
         raise _UnknownTime
 
     def _header(self, at: int) -> tuple[int, int | None, int]:
-        """Returns an object's kind, the offset of a delta's base, and the offset of its data."""
+        """Returns an object's kind, the offset of its base (for a delta), and that of its data."""
         head = os.pread(self.file, 32 + self.index.size, at)
         kind, end = head[0] >> 4 & 7, 0
         while head[end] & 0x80:  # skip the size, which zlib also knows
@@ -214,9 +215,9 @@ class _Pack:
 
 
 def _inflated(file: int, at: int) -> bytes:
-    """Inflates the data that begins at an offset; raises an error if it is too long."""
+    """Decompresses the data that begins at an offset; raises an error if it is too long."""
     inflating, data = zlib.decompressobj(), b""
-    # limit the compressed data, too, because a stream may continue without any text in it
+    # also limit the compressed data, because a stream may go on without containing any text
     for _ in range(2 * _MOST_OF_COMMIT // _PIECE):
         if inflating.eof or len(data) > _MOST_OF_COMMIT or not (read := os.pread(file, _PIECE, at)):
             break  # zlib would treat a limit of 0 bytes as no limit
@@ -228,12 +229,12 @@ def _inflated(file: int, at: int) -> bytes:
 
 
 def _applied(delta: bytes, base: bytes) -> bytes:
-    """Applies a delta to its base: copies pieces of the base, and inserts new bytes."""
+    """Applies a delta: copies pieces of its base, and inserts new bytes."""
     made, at = bytearray(), _past_number(delta, _past_number(delta, 0))
     while at < len(delta):
         code, at = delta[at], at + 1
         if code & 0x80:
-            numbers = [0] * 7  # up to four bytes for the start of the piece, three for its length
+            numbers = [0] * 7  # up to four bytes for the start of a piece, and three for its length
             for place in range(7):
                 if code >> place & 1:
                     numbers[place], at = delta[at], at + 1

@@ -1,7 +1,7 @@
-"""Lists the outermost files of a download by name; their contents are read only on request.
+"""Lists the outermost files in a download; their contents are read only on request.
 
-Nothing is unpacked to disk. An unsafe file is refused with a reason, and the other files are still
-read. Each submission has its own limits, so that none can use up another's.
+Nothing is unpacked to disk. An unsafe file is refused with a reason; the other files are still
+read. Each submission has its own limits, so that no submission can use up another's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .downloaded import (
     name_problem,
 )
 
-#: the maximum number of files in one archive, of which only the names are read
+#: the maximum number of files in an archive, whose names are all read
 MAX_ENTRIES = 1_000_000
 #: the errors that zipfile raises for a member that can't be read
 BROKEN = (
@@ -78,7 +78,7 @@ def _unzipper(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], b
 
 def _name_of(info: zipfile.ZipInfo) -> str:
     name = info.orig_filename
-    if not info.flag_bits & 0x800:  # many archives contain names in UTF-8 without this flag
+    if not info.flag_bits & 0x800:  # many archives use UTF-8 without setting this flag
         with contextlib.suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     return name.replace("\\", "/")
@@ -101,7 +101,7 @@ def _info_problem(info: zipfile.ZipInfo, name: str) -> str | None:
     return None
 
 
-#: the maximum depth of nested archives, and the maximum size of an archive's list of files
+#: the maximum depth of nested archives, and the maximum size in bytes of an archive's list of files
 MAX_DEPTH, MAX_LIST_BYTES = 3, 10 << 20
 
 
@@ -126,7 +126,7 @@ def entries_of(source: Path) -> Iterator[Iterator[DownloadEntry | RefusedFile]]:
 def contents_of(
     entry: DownloadEntry, account: ReadingAllowance, depth: int = 0
 ) -> Iterator[AcceptedFile | RefusedFile]:
-    """Yields an entry's file or, for an archive, all files in it and in nested archives."""
+    """Yields the file itself or, for an archive, all files in it and in nested archives."""
     name = "/".join(entry.path)
     if entry.is_archive and depth == MAX_DEPTH:
         yield RefusedFile(name, f"an archive nested more than {MAX_DEPTH} deep")
@@ -163,7 +163,7 @@ def _unpacked(
 
 
 class _StudentsArchive(io.BytesIO):
-    """The bytes of an archive; refuses to read a file list that is too long.
+    """A student's archive in memory; refuses to read a file list that is too long.
 
     `zipfile` reads the whole list when it opens an archive, and each entry then takes ten times its
     size in memory.
@@ -179,7 +179,7 @@ class _StudentsArchive(io.BytesIO):
 
 
 def opened(data: bytes) -> zipfile.ZipFile:
-    """Opens an archive made by a student; raises one of the errors in `BROKEN`."""
+    """Opens an archive made by a student; if this fails, raises one of the errors in `BROKEN`."""
     file = _StudentsArchive(data)
     archive = zipfile.ZipFile(file)
     file.is_open = True
@@ -205,7 +205,7 @@ def _in_folder(folder: Path, path: tuple[str, ...]) -> Iterator[DownloadEntry | 
 
 
 def file_reader(path: Path, most: int = MAX_FILE_BYTES) -> Callable[[], bytes]:
-    """Returns a function that reads a regular file of up to `most` bytes, or raises UnsafeFile."""
+    """Returns a function that reads a regular file of at most `most` bytes or raises UnsafeFile."""
 
     def read() -> bytes:
         try:

@@ -13,20 +13,20 @@ from ..submission.opened import MAX_SUBMISSION_BYTES as MAX_BYTES
 MAX_FILE_BYTES = 100 << 20
 #: the maximum depth of folders: more than anybody needs, and less than Python's recursion limit
 MAX_FOLDERS = 100
-#: the reason to refuse files that an operating system creates
+#: the reason for refusing files that an operating system creates
 OF_A_SYSTEM = "created by an operating system, not by a student"
 
 
 class UnsafeFile(Exception):
-    """Raised for a file that is not accepted; its text is the reason."""
+    """Raised for a file that is not accepted; the error's text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadEntry:
     """A file in a download: its path, and a function that reads it or raises `UnsafeFile`.
 
-    `in_archive` is true if it is in a zip, whose contents can't be trusted. If `stays_packed` is
-    true, an archive is not unpacked.
+    `in_archive` is true if the file is in a zip, whose contents can't be trusted. If `stays_packed`
+    is true, the file is not unpacked even if it is an archive.
     """
 
     path: tuple[str, ...]
@@ -42,7 +42,7 @@ class DownloadEntry:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedFile:
-    """A file that has been read: its bytes, and its path, in which archives count as folders."""
+    """A file that has been read: its path, in which archives count as folders, and its bytes."""
 
     path: tuple[str, ...]
     data: bytes
@@ -50,10 +50,10 @@ class AcceptedFile:
 
 @dataclass(frozen=True, slots=True)
 class RefusedFile:
-    """A file that was not accepted, and the reason.
+    """A file that was not accepted, and the reason why.
 
-    `student` is the student whose work is missing. It is empty if no work is missing, because the
-    file belongs to nobody or because another file counts instead.
+    `student` is the student whose work is now missing. It is empty if the file belongs to nobody,
+    or if another file counts instead.
     """
 
     path: str
@@ -63,7 +63,7 @@ class RefusedFile:
 
 @dataclass(slots=True)
 class ReadingAllowance:
-    """The files and bytes that may still be read from one submission; limits zip bombs."""
+    """The number of files and bytes that may still be read from a submission; stops zip bombs."""
 
     files: int = MAX_FILES
     size: int = MAX_BYTES

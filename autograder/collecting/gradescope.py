@@ -18,12 +18,12 @@ EXPORT = re.compile(r"assignment_\d+_export")
 SUBMISSION = re.compile(r"submission_\d+")
 _MAX_BYTES = 200 << 20
 
-#: the owners of each submission's folder
+#: the owners of each submission, by the name of its folder
 Submitters = Mapping[str, tuple[Owner, ...]]
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # is optional
-    """Reads YAML that Ruby wrote, and ignores its tags for Ruby's own types."""
+    """Reads YAML that Ruby has written; ignores tags for Ruby's own types."""
 
 
 def _plain(loader: yaml.SafeLoader, _suffix: str, node: yaml.Node) -> Any:
@@ -38,11 +38,11 @@ _Loader.add_multi_constructor("!", _plain)
 
 
 def read_submitters(data: bytes) -> Submitters:
-    """Returns the owners of each folder in an export; raises `UserError` for any other file."""
+    """Returns the owners of each folder in an export; raises `UserError` for a different file."""
     try:
         if len(data) > _MAX_BYTES:
             raise ValueError("it is larger than any export")
-        document = yaml.load(data, _Loader)  # a safe loader, which makes only plain values
+        document = yaml.load(data, _Loader)  # a safe loader, which creates only plain values
         return {str(name): tuple(_owners(str(name), entry)) for name, entry in document.items()}
     except (yaml.YAMLError, AttributeError, TypeError, ValueError, RecursionError) as error:
         raise UserError(
@@ -70,7 +70,7 @@ def _owners(folder: str, entry: Mapping[str, Any]) -> Iterator[Owner]:
 
 
 def _word(value: object) -> str:
-    """Returns text or a number as text, but "" for a list, which could become gigabytes of text."""
+    """Returns a string or a number as text; "" for a list, which could become gigabytes of text."""
     return str(value).strip() if isinstance(value, str | int) else ""
 
 

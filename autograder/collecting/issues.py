@@ -1,6 +1,6 @@
-"""Reads requests for a second look that are not part of an upload, from issues, tables and folders.
+"""Reads requests for a second look that are not in uploads, but in issues, tables and folders.
 
-Issues are JSON lists, as written by the APIs and command-line tools of GitHub and GitLab.
+Issues are given as a JSON list, as the APIs and command-line tools of GitHub and GitLab write it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _ISSUES = f"a JSON list of issues, such as the output of `gh issue list --json {
 
 @dataclass(frozen=True, slots=True)
 class FoundRequest:
-    """A request as it was found: its student (a login, name or address), its text and its source.
+    """A request as it was found: a login, name or address for its student, its text and its source.
 
-    `repository` is the name of the issue's repository; `assignment` and `question` are empty if
-    only the text may name them.
+    `repository` is the name of the issue's repository. `assignment` and `question` are empty unless
+    they are stated outside the text.
     """
 
     who: str
@@ -48,8 +48,8 @@ class FoundRequest:
 def read_asked(source: Path) -> list[FoundRequest]:
     """Returns the requests in a JSON list of issues, a CSV table or a folder of submissions.
 
-    A table has the columns student and request, and may have assignment, question and time. In a
-    folder, `<student>/<assignment>/regrade_request.txt` is a request. Raises `UserError` for
+    A table has the columns student and request, and may also have assignment, question and time. In
+    a folder, each `<student>/<assignment>/regrade_request.txt` is a request. Raises `UserError` for
     anything else.
     """
     if source.is_dir():
@@ -108,7 +108,7 @@ def _issues(path: Path) -> list[dict[str, Any]]:
 
 def _of_issues(issues: list[dict[str, Any]], path: Path) -> list[FoundRequest]:
     found = [_of_issue(issue) for issue in issues]
-    # some issues may have no author, because the account has been deleted
+    # an issue has no author if the account has been deleted
     if found and not any(one.who and one.source for one in found):
         raise UserError(
             f"{path}: no issue has both an author and an address; expected the fields author, "

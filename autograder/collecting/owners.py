@@ -1,4 +1,4 @@
-"""Finds the owner and the assignment of a file from the outermost names of a download."""
+"""Finds a file's owner and assignment from the outermost names in a download."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..submission import is_answer, standard_name
 from .gradescope import EXPORT, METADATA, SUBMISSION, Submitters
 from .platforms import MOODLE_WORD, Owner, platform_name
 
-#: names of folders that contain all students, so they are not students' names
+#: names of folders that contain all students, and are therefore not students' names
 _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloads"})
 _DEEPEST = 3
 
@@ -23,7 +23,7 @@ UNCLEAR = "which assignment is it? use --assignment"
 
 @dataclass(frozen=True, slots=True)
 class OwnedFile:
-    """A file's owners, its assignment if an outer folder names it, and its path in their folder."""
+    """A file's owners, its assignment (if a folder names it), and its path in their folder."""
 
     owners: tuple[Owner, ...]
     assignment: str | None
@@ -43,7 +43,7 @@ class CourseNames:
 
     @property
     def exercises(self) -> frozenset[str]:
-        """The names of all exercises, or only of those in the chosen assignment."""
+        """The names of all exercises or, if an assignment has been chosen, of its exercises."""
         return frozenset(
             name
             for name, belongs in self._of_exercise.items()
@@ -54,27 +54,27 @@ class CourseNames:
         return is_answer(file, self._of_exercise)
 
     def standard(self, file: str) -> tuple[str, int]:
-        """Returns the name of a file as the course writes it, and its number if it is a copy."""
+        """Returns a file's name as the course writes it, and the file's number if it is a copy."""
         return standard_name(file, self._of_exercise)
 
     def exercises_of(self, assignment: str) -> tuple[str, ...]:
         return tuple(name for name, own in self._of_exercise.items() if assignment in own)
 
     def fits(self, file: str) -> Sequence[str]:
-        """Returns the assignments that have an exercise with a file's name."""
+        """Returns the assignments that contain an exercise with a file's name."""
         stem = file.rpartition(".")[0]
         return self._of_exercise.get(stem, ()) if self.is_exercise(file) else ()
 
     def folder(self, name: str) -> str | None:
-        """Returns the assignment that a folder is named after, however its words are joined."""
+        """Returns the assignment after which a folder is named, however the words are joined."""
         return next((known for known in self.assignments if words(known) == words(name)), None)
 
     def assignment_of_download(self, place: OwnedFile, source: str) -> str | None:
-        """Returns the assignment of a whole download: the chosen one, or the one in its name."""
+        """Returns a download's assignment: the chosen one, or else the one in its name."""
         return self._chosen or (None if place.assignment else self._named_assignment(source))
 
     def assignment(self, place: OwnedFile, source: str, own: Sequence[str]) -> str | None:
-        """Returns the assignment of a file, from the names of the download, folders and the file.
+        """Returns a file's assignment, according to the names of the download, folders and file.
 
         `source` is the download's own name, and `own` is the path that the student chose.
         """
@@ -95,7 +95,7 @@ class CourseNames:
 
 
 class DownloadLayout:
-    """The layout of a download. Raises `UserError` if it would mix up different students' files."""
+    """The layout of a download; raises `UserError` if it would mix up different students' files."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class DownloadLayout:
         metadata: Submitters,
         owners: Submitters,
     ) -> None:
-        """`metadata` contains the owners in Gradescope's file; `owners`, if given, overrides it."""
+        """`metadata` contains the owners in Gradescope's file; if given, `owners` overrides it."""
         self._names = names
         self._metadata = metadata
         self._owners = owners
@@ -157,14 +157,14 @@ class DownloadLayout:
 
 
 def metadata_path(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
-    """Returns the path of Gradescope's own table, at most one level deep, or None."""
+    """Returns the path of Gradescope's own table if it is at most one level deep, or None."""
     found = [path for path in paths if path[-1] == METADATA]
     top = [p for p in found if len(p) == 1 or (len(p) == 2 and EXPORT.fullmatch(p[0]))]
     return min(top, key=len, default=None)
 
 
 def _folders_around(paths: Sequence[Sequence[str]], source: str) -> int:
-    """Counts the outer folders that contain all files and are not named after a student."""
+    """Counts the outer folders that contain all other files and don't name a student."""
     for depth in range(_DEEPEST):
         level = {path[depth] for path in paths if len(path) > depth}
         inner = {path[depth + 1] for path in paths if len(path) > depth + 1}
@@ -189,7 +189,7 @@ def _is_around(name: str, inner: set[str], source: str) -> bool:
 
 
 def _must_name_people(tops: set[str], source: str, has_metadata: bool) -> None:
-    """Raises `UserError` if the names in a platform's download do not identify students."""
+    """Raises `UserError` if the names in a platform's download don't identify students."""
     if any(map(SUBMISSION.fullmatch, tops)) and not has_metadata:
         raise UserError(
             f"{source} is an export of Gradescope without {METADATA}, so the students are "

@@ -1,7 +1,8 @@
-"""Moves collected submissions to `submitted/`, each in one step; an earlier submission is kept.
+"""Moves collected submissions to `submitted/`, each in one step; keeps earlier submissions.
 
-Files in `submitted/` that somebody has edited since they were collected stay there: the same upload
-changes nothing, and a new upload waits next to them until a person has decided which to use.
+Files in `submitted/` that somebody has edited since they were collected stay there. The same upload
+changes nothing, and a new upload is kept in a different folder until a person has decided which of
+the two to use.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from .platforms import CLASSROOM
 from .sorting import Pile
 from .transaction import CollectionLog
 
-#: returns the deadline of a submission, in UTC without a zone; None if late submissions count, too
+#: returns a submission's deadline, in UTC without a zone; None if late submissions count, too
 Ends = Callable[[Key], datetime | None]
 
 
@@ -44,17 +45,17 @@ class Outcome(enum.StrEnum):
 
     NEW = "new"
     SAME = "same"
-    #: the same upload as before; the files in `submitted/` were edited by hand, and stay
+    #: the upload is the same as before; the files in `submitted/` were edited by hand, and are kept
     EDITED = "edited"
-    #: a new upload, kept aside because the files in `submitted/` were edited by hand
+    #: the upload is new, and is kept aside because the files in `submitted/` were edited by hand
     WAITING = "waiting"
-    #: an existing submission has a later time, and stays
+    #: the existing submission has a later time, and is kept
     OLDER = "older"
-    #: the submission is late, the existing one is on time, and the class counts the last submission
-    #: on time
+    #: the submission is late but the existing one is on time, and the class counts the last
+    #: submission that is on time
     LATE = "late"
-    #: the same upload as before, but an earlier submission has earned more, and the class counts
-    #: the best one
+    #: the upload is the same as before, but an earlier submission earned more points, and the class
+    #: counts the best one
     WORSE = "worse"
 
 
@@ -62,9 +63,9 @@ class Outcome(enum.StrEnum):
 class CollectedSubmission:
     """A student's submission for one assignment, after it has been placed.
 
-    `folder` contains it. `earlier` is the new location of the previous submission, or the location
-    of this one if it is older. `time` is the submission time that the platform reports. `lacks`
-    contains files of the previous submission that this one does not have.
+    `folder` contains it. `earlier` is where the previous submission has been moved to or, if this
+    submission is the older one, where this one is. `time` is the submission time that the platform
+    reports. `lacks` contains files from the previous submission that this one does not have.
     """
 
     student: str
@@ -106,7 +107,7 @@ class SubmittedFolder:
 
     @property
     def uploads(self) -> Mapping[Key, Upload]:
-        """The digests to store for the submissions that were placed."""
+        """The digests to store for submissions that were placed."""
         return self._new
 
     def problem(self, pile: Pile) -> str | None:
@@ -130,7 +131,7 @@ class SubmittedFolder:
         if known.placed and not target.exists():
             target = self._moved_by_hand(known) or target
         upload, there = digest_of(pile.folder), digest_of(target)
-        if pile.has_request and upload == there:  # a request does not make a submission late
+        if pile.has_request and upload == there:  # a request makes no submission late
             time = _stamped(target) or time
         made = _Placement(pile, time, target)
         if upload == there and target.parent.name == key[0]:
@@ -166,7 +167,7 @@ class SubmittedFolder:
         return bool(late_by(naive[0], end)) and not late_by(naive[1], end)
 
     def _moved_by_hand(self, known: Upload) -> Path | None:
-        """Returns the other student's folder to which somebody moved the submission, or None."""
+        """Returns the folder of another student to which somebody moved the submission, or None."""
         for folder in sorted(self._submitted.glob(f"*/{known.assignment}")):
             is_collected = (folder.parent.name, known.assignment) in self._origins
             if not is_collected and digest_of(folder) == known.placed:
@@ -174,7 +175,7 @@ class SubmittedFolder:
         return None
 
     def _replace(self, made: _Placement, key: Key, digest: str) -> CollectedSubmission:
-        """Moves a new submission to `submitted/`, and the existing one to the earlier ones."""
+        """Moves a new submission to `submitted/`, and the existing one to `earlier/`."""
         target, earlier = made.target, None
         lacks: tuple[str, ...] = ()
         if target.exists():
@@ -189,7 +190,7 @@ class SubmittedFolder:
         return made.collected(Outcome.NEW, target, earlier=earlier, lacks=lacks)
 
     def _keep(self, pile: Pile, key: Key, where: str, digest: str) -> Path:
-        """Keeps a submission next to `submitted/`; identical ones are kept only once."""
+        """Keeps a submission in a folder next to `submitted/`, unless an identical one is there."""
         folder = self._class_folder / where / key[0] / key[1]
         for kept in sorted(folder.glob("*")):
             if digest_of(kept) == digest:
@@ -201,7 +202,7 @@ class SubmittedFolder:
         return place
 
     def _stamp_again(self, key: Key, target: Path, time: datetime | None) -> None:
-        """Sets a placed upload's time, if it is known, unless the time was edited by hand."""
+        """Sets the time of an upload that is in place, if known, unless it was edited by hand."""
         before, there = self._origins.get(key, Origin(*key)).time, _stamped(target)
         if time is not None and not (before and there and utc_text(there) != before):
             _stamp(target, time)
@@ -228,7 +229,7 @@ class _Placement:
 
 
 def is_collected(class_folder: Path, key: Key, origin: Origin | None, time: datetime) -> bool:
-    """Returns whether a submission with this time is in `submitted/` or was kept next to it."""
+    """Returns whether a submission with this time is in `submitted/` or in a folder next to it."""
     if origin is not None and origin.time == utc_text(time):
         return (class_folder / SUBMITTED / key[0] / key[1]).is_dir()
     kept = (class_folder / where / key[0] / key[1] for where in (EARLIER, WAITING))
@@ -236,17 +237,17 @@ def is_collected(class_folder: Path, key: Key, origin: Origin | None, time: date
 
 
 def waiting_folders(class_folder: Path) -> tuple[Path, ...]:
-    """Returns new submissions that are waiting because they would replace files edited by hand."""
+    """Returns the folders of new submissions that would have replaced files edited by hand."""
     return tuple(sorted(path for path in (class_folder / WAITING).glob("*/*/*") if path.is_dir()))
 
 
 def earlier_place(class_folder: Path, key: Key, folder: Path) -> Path:
-    """Returns an unused path among the earlier submissions, named after a submission's time."""
+    """Returns an unused path in `earlier/` for a submission, named after the submission's time."""
     return _free(class_folder / EARLIER / key[0] / key[1] / _time_of(folder))
 
 
 def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:
-    """Returns whether the existing submission is newer; never true for a repository."""
+    """Returns whether the existing submission is newer; always False for a repository."""
     if time is None or pile.owner.platform == CLASSROOM or not target.is_dir():
         return False
     there = _stamped(target)
@@ -268,7 +269,7 @@ def _stamp(folder: Path, time: datetime) -> None:
 
 
 def _time_of(folder: Path) -> str:
-    """Returns a submission's arrival time, or its folder's date, as text for a file name."""
+    """Returns a submission's arrival time or, if unknown, its folder's date, for a file name."""
     moment = _stamped(folder) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
     return _time_text(moment)
 

@@ -26,7 +26,7 @@ from ..classroom import (
 from ..errors import UserError
 from .platforms import MOODLE, Owner
 
-#: the columns of times in Moodle's worksheet, in the tables of Gradescope and GitHub Classroom, and
+#: the columns with times in Moodle's worksheet, in Gradescope's and GitHub Classroom's tables, and
 #: in tables that instructors write
 _COLUMNS = (
     *("Last modified (submission)", "Submission Time", "submission_timestamp"),
@@ -40,19 +40,19 @@ _MOODLES_NUMBER = "Identifier"
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The submission times of the people in a table; all fields are empty without a table."""
+    """The submission times of the people in a table; if there is no table, all fields are empty."""
 
     index: Index = field(default_factory=lambda: Index(()))
     times: tuple[datetime | None, ...] = ()
     emails: tuple[str, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
-    #: the number in each row of Moodle's own worksheet; empty for other tables
+    #: the number in each row of Moodle's own worksheet; there are none for other tables
     numbers: tuple[str, ...] = ()
     is_named: tuple[bool, ...] = ()
 
     def of(self, owner: Owner, person: Person | None = None) -> datetime | None:
-        """Returns the time of an owner's submission, or None if the table leaves it uncertain.
+        """Returns the time of an owner's submission, or None if it is uncertain.
 
         `person` is the owner's entry on the class's roster.
         """
@@ -63,7 +63,7 @@ class Times:
         return None if row is None or self._is_anothers(row, owner) else self.times[row]
 
     def about(self, owners: Iterable[Owner]) -> Iterator[str]:
-        """Yields a note if the table is for a different assignment, so its times can't be used."""
+        """Yields a note if the times can't be used: the table is for a different assignment."""
         known = [(owner, self._row(_keys(owner))) for owner in owners]
         others = [o for o, row in known if row is not None and self._is_anothers(row, o)]
         if others:
@@ -82,12 +82,12 @@ class Times:
         return bool(number and owner.number and number != owner.number)
 
     def email_of(self, owner: Owner) -> str:
-        """Returns an owner's address in the table, or "" if that is not certain."""
+        """Returns an owner's email address in the table, or "" if it is uncertain."""
         row = self._row_of(owner)
         return "" if row is None else self.emails[row]
 
     def number_of(self, person: Person) -> str:
-        """Returns a person's number in Moodle's worksheet, or "" if that is not certain."""
+        """Returns a person's number in Moodle's worksheet, or "" if it is uncertain."""
         row = self._row(_names(person)) if self.numbers else None
         return "" if row is None else self.numbers[row]
 
@@ -118,15 +118,15 @@ def _names(person: Person) -> list[str]:
 
 
 def _keys(owner: Owner) -> list[str]:
-    """Returns the names that a table may use for an owner, the most certain first."""
+    """Returns the names that a table may use for an owner, the most reliable first."""
     numbered = f"{owner.student}_{owner.number}" if owner.number else ""
     return [numbered, owner.student, owner.email, owner.number]
 
 
 def read_times(path: Path, zone: tzinfo | None) -> Times:
-    """Returns the times in a table; `zone` is the zone of times that do not state one.
+    """Returns the times in a table; `zone` is the time zone of times that don't state one.
 
-    A time that can't be read is unknown, and a note reports it. Raises `UserError` for a table
+    A time that can't be read counts as unknown, and a note says so. Raises `UserError` for a table
     without people or times, or with times that need a zone if none is given.
     """
     columns, rows = in_english(*read_csv(path))

@@ -1,7 +1,7 @@
-"""Reads the names that learning platforms give to files, and the facts in these names.
+"""Reads the names that learning platforms give to files, and extracts the facts in them.
 
-Only the outermost name of a file is read, because the platform wrote it; the student chose all
-names inside.
+Only a file's outermost name is read, because the platform wrote it; the student chose all names
+inside.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-#: names from Moodle's downloader: the person's name without `_`, a number, and the plugin; in
-#: Moodle 4.0 and older, followed by `_`. If "download submissions in folders" is off, the file's
-#: name follows.
+#: names from Moodle's downloader: the person's name without `_`, a number, and the plugin's name,
+#: after which Moodle 4.0 and older write `_`. If "download submissions in folders" is off, the
+#: file's name follows.
 _MOODLE = re.compile(
     r"(?P<name>[^_]+)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?",
     re.DOTALL,
@@ -33,13 +33,13 @@ TEXT_ENTRY = "a text entry, not a file: ask for the file, or grade it by hand"
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The owner of a file, according to the file's outermost name.
+    """A file's owner, according to the file's outermost name.
 
     `key` distinguishes people with the same name, and `rank` orders the uploads of one person.
 
-    `number` is the platform's number for the person, `time` is the time that it reports, and
-    `problem` is the reason why a file of this name counts only if its owner has no other file.
-    `name` is the person's name if `student` is a more certain identifier; for a clone, it is the
+    `number` is the platform's number for the person, and `time` is the time that the platform
+    reports. `problem` says why a file with such a name counts only if its owner has no other file.
+    `name` is the person's name if `student` is a more reliable identifier; for a clone, it is the
     identifier in the classroom's roster.
     """
 
@@ -58,7 +58,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class PlatformName:
-    """An outermost name that a platform wrote: its owner, and the student's name for the file."""
+    """The facts in an outermost name that a platform wrote: the owner and the file's own name."""
 
     owner: Owner
     file: str
@@ -72,7 +72,7 @@ def platform_name(name: str) -> PlatformName | None:
 def _moodle(name: str) -> PlatformName | None:
     match = _MOODLE.fullmatch(name)
     if match is None or MOODLE_WORD in (match["file"] or ""):
-        return None  # two people's numbers in one name: trust neither
+        return None  # if a name contains two people's numbers, trust neither
     student, number = match["name"].strip(), match["number"]
     if student == _PARTICIPANT:  # with blind marking, everybody has this name
         student = f"{_PARTICIPANT} {number}"

@@ -1,7 +1,7 @@
-"""Sorts files into piles, one for each submission, in a separate folder of the collection.
+"""Sorts files into piles, one for each submission, in a folder that belongs to the collection.
 
 If one person uploaded a file twice, the newer upload counts. If two different files claim the same
-place and it is uncertain which is newer, both are refused, so that nobody's work replaces somebody
+place and nobody can tell which is newer, both are refused, so that nobody's work replaces somebody
 else's.
 """
 
@@ -26,11 +26,11 @@ from .students import Students
 
 _NOT_TO_SAY = "students cannot state the time of their own submission"
 _NO_TIME = "no time with a known zone: the time of submission is unknown"
-#: files with these endings, including archives, which are read as folders, may be answers
+#: the endings of files that may be answers; archives are read as folders
 _ANSWERS = (".py", ".ipynb", ".zip")
-#: the maximum number of lines about one person's files; the others are only counted
+#: the maximum number of lines about one person's files; any others are only counted
 _LINES = 20
-#: if at least this many files claim one place, they are from different students, and are not
+#: if at least this many files claim the same place, they come from different students, and are not
 #: versions of one student's work
 _MANY = 3
 
@@ -39,7 +39,7 @@ Rank = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A file in a pile, with its owner's key and its rank, which decide whether it is replaced."""
+    """A file in a pile; its owner's key and its rank decide whether a later file replaces it."""
 
     file: str
     path: str
@@ -50,9 +50,9 @@ class _Claim:
 
 @dataclass(slots=True)
 class Pile:
-    """The files gathered for one submission; `time` is the time in nbgrader's `timestamp.txt`.
+    """The files gathered for a submission; `time` is the time in nbgrader's `timestamp.txt`.
 
-    `has_request` means that a request for a second look came with them.
+    `has_request` is true if a request for a second look came with them.
     """
 
     student: str
@@ -92,9 +92,9 @@ class Sorting:
         return [pile for pile in found if pile.files]
 
     def requests(self) -> Iterator[FoundRequest]:
-        """Takes the requests for a second look from the piles, and yields them.
+        """Removes the requests for a second look from the piles, and yields them.
 
-        This way, a request does not create a new submission, which could be late.
+        Otherwise, a request would create a new submission, which could be late.
         """
         for pile in self.piles:
             texts, source = list[bytes](), ""
@@ -112,13 +112,14 @@ class Sorting:
                 yield FoundRequest(student, words, source, at, assignment=pile.assignment)
 
     def look(self, pile: Pile) -> tuple[str, ...]:
-        """Returns notes about a pile's files that answer no exercise, for a person to look at."""
+        """Returns notes for a person about files in a pile that don't answer any exercise."""
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
         """Leaves a file out.
 
-        The file counts as missing if it may be an answer, or is the only file of its owner.
+        The owner's work counts as missing if the file may be an answer, or if it is the owner's
+        only file.
         """
         if owner is None or reason == OF_A_SYSTEM:
             self._refused.append(RefusedFile(path, reason))
@@ -128,7 +129,7 @@ class Sorting:
             self._unplaced.append((owner, path, reason))
 
     def take(self, entry: DownloadEntry, place: OwnedFile, source: str) -> None:
-        """Puts the contents of an entry into its owners' piles."""
+        """Puts the contents of an entry into the owners' piles."""
         path = "/".join(entry.path)
         for owner in place.owners:
             if owner.problem:
@@ -152,7 +153,8 @@ class Sorting:
     def take_others(self) -> None:
         """Adds typed texts and damaged archives from students who have no other file.
 
-        They get no points until a person looks at them, and never replace an existing submission.
+        They don't earn points until a person looks at them, and never replace an existing
+        submission.
         """
         have_files = {pile.owner.key for pile in self.piles}
         for owner, entry, place, source in self._others:
@@ -200,12 +202,12 @@ class Sorting:
             self._put(pile, claim, member.data, owner)
 
     def _only_pile(self, owner: Owner) -> str | None:
-        """Returns the assignment of an owner's other files, if it is the same for all of them."""
+        """Returns the assignment of an owner's other files if all of them have the same one."""
         found = {pile.assignment for pile in self._piles.values() if pile.owner.key == owner.key}
         return found.pop() if len(found) == 1 else None
 
     def _apart(self, named: str, file: str, owner: Owner) -> str:
-        """Returns the assignment of a file in a download whose assignment the user has named.
+        """Returns the assignment of a file, given the one that the user `named` for the download.
 
         A file that can only belong to a different assignment is placed there, unless it would
         replace a submission that came from elsewhere.
@@ -222,8 +224,8 @@ class Sorting:
     def notes_on_other_assignments(self) -> tuple[str, ...]:
         """Returns notes about files for assignments other than the one that the user named.
 
-        Raises `UserError` if most files belong to another assignment, because the user then named
-        the wrong one.
+        Raises `UserError` if most files belong to another assignment: the user then named the wrong
+        one.
         """
         notes = []
         for (named, other), keys in sorted(self._strays.items()):
@@ -280,7 +282,7 @@ class Sorting:
         self._rivals[owner.key, claim.file] |= {known.path, claim.path}
 
     def merged_students(self) -> tuple[str, ...]:
-        """Returns the paths of files in one submission that seem to be by different students."""
+        """Returns the paths of files in a submission that seem to come from different students."""
         keys = {pile.owner.key for pile in self._piles.values()}
         for rivals in self._rivals.values():
             if len(keys) == 1 and len(rivals) >= _MANY:
@@ -288,7 +290,7 @@ class Sorting:
         return ()
 
     def refused(self) -> tuple[RefusedFile, ...]:
-        """Returns the files that were left out; if one owner has many, only the first ones."""
+        """Returns the files that were left out; if an owner has many, only the first of them."""
         self._refuse_unplaced()
         lines = Counter[str]()
         kept: list[RefusedFile] = []
@@ -307,7 +309,7 @@ class Sorting:
         return (*kept, *(RefusedFile(s, "files were left out", s) for s in sorted(missing)))
 
     def _refuse_unplaced(self) -> None:
-        """Refuses the unplaced files; they count as missing for students without any other file."""
+        """Refuses the unplaced files; they count as missing work if a student has no other file."""
         have_files = {pile.owner.key for pile in self.piles}
         for owner, path, reason in self._unplaced:
             misses = "" if owner.key in have_files else owner.student

@@ -1,7 +1,7 @@
-"""Finds the names below `submitted/` for the people in a download.
+"""Finds out under which names in `submitted/` to store the files of the people in a download.
 
-Each platform calls people by different names. If the class has a roster that identifies somebody
-with certainty, the roster's name is used, so that one person has one folder on every platform.
+Platforms use different names for the same people. If the class's roster identifies somebody with
+certainty, the roster's name is used, so that a person has the same folder for every platform.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .platforms import CANVAS, CLASSROOM, GRADESCOPE, MOODLE, Owner
 
 
 class Students:
-    """Finds the students' names for the owners of files. Students who have a folder keep it.
+    """Finds the student's name for a file's owner; students who have a folder keep it.
 
-    They keep it even under a new name, if the platform's number proves that it is the same person,
-    because people marry and misspelled names are corrected.
+    They keep it even if their name has changed, because people marry and misspelled names are
+    corrected. The platform's number must then prove that it is the same person.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class Students:
                 self._groups[group].append(person)
 
     def members(self, owner: Owner) -> tuple[Owner, ...]:
-        """Returns an owner for each member of a group; returns any other owner unchanged.
+        """Returns an owner for each member of a group; for anybody else, returns only `owner`.
 
-        A group must be on the roster, and must not have the name of a person there. Students choose
-        the names of their repositories, so a clone never counts as a group's. They may also change
-        their own names, so Canvas's number must belong to a member.
+        A group must be on the roster, and must not have the name of a person there. A clone never
+        counts as a group's, because students choose the names of their repositories. As they may
+        also change their own names, Canvas's number must belong to a member.
         """
         group = self._groups.get(squashed(owner.student), ())
         is_named = owner.platform in (CANVAS, MOODLE, "") and not owner.email
@@ -77,7 +77,7 @@ class Students:
         )
 
     def _number_of(self, platform: str, person: Person) -> str:
-        """Returns a person's own number on a platform that also numbers groups, or else "".
+        """Returns a person's own number on a platform that also numbers groups; "" on any other.
 
         Moodle's number belongs to one assignment, so only that assignment's worksheet contains it.
         """
@@ -86,7 +86,7 @@ class Students:
         return person.number if platform == CANVAS and person.number.isdigit() else ""
 
     def know(self, owners: Iterable[Owner]) -> None:
-        """Registers all owners in a download, so that `name` gives namesakes different names."""
+        """Registers a download's owners, so that people with equal names get different folders."""
         for owner in owners:
             self._entries[owner.key].add(owner.entry)
             if owner.name:
@@ -97,7 +97,7 @@ class Students:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes about group work, and about students with a different name on the platform."""
+        """Notes about group work, and about students whose name on the platform has changed."""
         renamed = (
             f"{theirs!r} has the {what} of {ours!r}, so the work is in the folder {ours!r}"
             for theirs, (what, ours) in sorted(self._renamed.items())
@@ -115,7 +115,7 @@ class Students:
         return (*renamed, *split, *whole)
 
     def name(self, owner: Owner, assignment: str) -> str:
-        """Returns the student's name: the earlier one, the roster's, or the platform's."""
+        """Returns the student's name: the earlier one, or else the roster's, or the platform's."""
         own = self._platforms(owner, assignment)
         if for_file_name(own) in self._before:
             return own
@@ -124,7 +124,7 @@ class Students:
         person = self._person(owner)
         if person is None:
             return own
-        number = "" if owner.email else owner.number  # Gradescope: the address identifies them
+        number = "" if owner.email else owner.number  # on Gradescope, addresses identify people
         key = owner.student, number
         is_free = self._owner_of.setdefault(person.student, key) == key
         return person.student if is_free else own
@@ -138,7 +138,7 @@ class Students:
         return is_there and (origin is None or origin.entry not in self._entries[owner.key])
 
     def _platforms(self, owner: Owner, assignment: str) -> str:
-        """Returns the platform's name for an owner, with a number if others have the same name.
+        """Returns the platform's name for an owner, with a number if others have that name, too.
 
         Students who had the name without a number in an earlier collection keep it.
         """
@@ -156,10 +156,10 @@ class Students:
         return owner.student if is_alone else f"{owner.student}_{owner.number}"
 
     def _earlier_name(self, owner: Owner, assignment: str) -> str:
-        """Returns the earlier name of the person with a platform number, or "" if uncertain.
+        """Returns the name that was used before for this platform number, or "" if uncertain.
 
-        Canvas's number and a login always belong to one person; Moodle's number belongs to one
-        person in one assignment.
+        A Canvas number or a login always belongs to the same person, but a Moodle number only
+        within an assignment.
         """
         is_number = owner.platform in (CANVAS, MOODLE) and owner.number.isdigit()
         if not is_number and owner.platform != CLASSROOM:
@@ -174,7 +174,7 @@ class Students:
         if len(folders) != 1 or len(self._names[owner.number]) > 1:
             return ""
         folder = folders.pop()
-        name = unquote(folder)  # names that no folder can have are encoded
+        name = unquote(folder)  # names that a folder can't have are encoded
         if for_file_name(name) != folder:
             return ""
         if owner.student not in {origin.name for origin in own}:
@@ -186,7 +186,7 @@ class Students:
         return len(self._keys[owner.student]) < 2
 
     def _person(self, owner: Owner) -> Person | None:
-        """Returns the person on the roster who is this owner, or None if that is uncertain."""
+        """Returns the person on the roster who is the owner, or None if that is uncertain."""
         if owner.platform == GRADESCOPE:
             by_address = self._roster.person(owner.email) if owner.email else None
             return by_address or self._by_identifier(owner.number) or self._by_full_name(owner)
@@ -207,7 +207,7 @@ class Students:
         return same[0] if owner.number and len(same) == 1 else None
 
     def _without_group(self, owner: Owner) -> Person | None:
-        """Finds a person by name without Moodle's group name, as in `Blue Team-Orla Vell`."""
+        """Finds a person by the name after Moodle's group name, as in `Blue Team-Orla Vell`."""
         tails = without_group(owner.student)
         found = [p for tail in tails if (p := self._by_name(replace(owner, student=tail)))]
         return found[0] if found else None
@@ -217,7 +217,7 @@ class Students:
         return person if person and normal(person.student) == normal(text) else None
 
     def _by_full_name(self, owner: Owner) -> Person | None:
-        """Finds a person by full name, if it is unique and one of the two lists has no address."""
+        """Finds a person by a unique full name, but only if one of the lists lacks the address."""
         if len(self._named[owner.name]) != 1:
             return None
         person = self._roster.person(owner.name)
@@ -225,7 +225,7 @@ class Students:
         return None if has_own_address else person
 
     def _by_name(self, owner: Owner) -> Person | None:
-        """Finds a person by name alone, if it is unique in both the download and the roster."""
+        """Finds a person by a name that is unique in both the download and the roster."""
         if not self._is_alone(owner) or not any(map(str.isalpha, owner.student)):
             return None
         person = self._roster.person(owner.student)

@@ -1,6 +1,6 @@
 """Runs one collection at a time, and records each change beforehand, so that it can be undone.
 
-Even a collection that was killed can be undone.
+Therefore, even a collection that was killed can be undone.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _STAGING, _LOCK = ".collecting-", ".collecting.lock"
 
 @dataclass(frozen=True, slots=True)
 class UndoReport:
-    """The outcome of undoing a collection, which began at `began`.
+    """The outcome of undoing the collection that began at `began`.
 
-    `taken_back` contains the undone submissions, and `left` contains the others, each with a
-    reason.
+    `taken_back` contains the submissions that were undone, and `left` contains the others, each
+    with the reason why it was not.
     """
 
     began: str
@@ -51,10 +51,10 @@ class UndoReport:
 
 @contextlib.contextmanager
 def collecting_alone(class_folder: Path) -> Iterator[Path]:
-    """Yields a folder for gathering files, and lets no other collection change the class meanwhile.
+    """Yields a folder for gathering files; prevents other collections in the class meanwhile.
 
-    Folders that a killed collection left there are removed. Raises `UserError` if another
-    collection is running.
+    Removes such folders from collections that were killed. Raises `UserError` if another collection
+    is running.
     """
     with running_alone(class_folder / _LOCK, "collection"):
         for stale in class_folder.glob(f"{_STAGING}*"):
@@ -73,7 +73,7 @@ class CollectionLog:
         self._has_begun = False
 
     def before(self, key: Key, *, made: Path, digest: str, earlier: Path | None = None) -> None:
-        """Records that `made` will appear, and that the existing folder will move to `earlier`."""
+        """Records that `made` is about to appear, and the existing folder to move to `earlier`."""
         if not self._has_begun:
             now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
             replace_file(self._path, for_json({"began": now}) + "\n")
@@ -99,7 +99,7 @@ def _fields(row: Origin | Upload | None) -> dict[str, str] | None:
 def undo(class_folder: Path) -> UndoReport:
     """Undoes the last collection that changed something; raises `UserError` if there is none.
 
-    Submissions that were edited by hand since then are left unchanged.
+    Submissions that have been edited by hand since then are left unchanged.
     """
     with collecting_alone(class_folder):
         return _undo(class_folder)
@@ -127,12 +127,12 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
             yield json.loads(line)
-        except ValueError:  # the last line, if the collection was killed while writing it
+        except ValueError:  # the collection was killed while writing this line
             return
 
 
 def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
-    """Moves a step's folders back, or returns the reason if work would be lost."""
+    """Moves a step's folders back, or returns the reason why work would be lost."""
     made = class_folder / step["made"]
     earlier = class_folder / step["earlier"] if step["earlier"] else None
     if made.is_dir() and digest_of(made) == step["digest"]:
