@@ -1,4 +1,4 @@
-"""Computes a plot of submission times against points: circles in a frame of 100 by 40."""
+"""Computes a plot of points against submission times: circles in a frame of 100 by 40."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST, _MOST = 0.7, 2.2
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """The circle for one spot: position, size, lateness, and a description in words."""
+    """The circle for a spot: its position, size, lateness, and a description in words."""
 
     x: float
     y: float
@@ -54,7 +54,7 @@ def arrival_plot(spots: Sequence[ArrivalSpot]) -> ArrivalPlot | None:
 
 
 def _radii(spots: Sequence[ArrivalSpot]) -> Iterator[float]:
-    """Yields radii of at least `_LEAST`; the areas of larger circles are proportional to counts."""
+    """Yields radii of at least `_LEAST`; larger circles have areas proportional to the counts."""
     most = max(spot.submissions for spot in spots)
     for spot in spots:
         yield max(_LEAST, _MOST * math.sqrt(spot.submissions / most))

@@ -17,7 +17,8 @@ _BEFORE = (
     (timedelta(), "in the last 3 hours"),
 )
 _LATE = "late"
-#: the plot shows these hours before and after the due date; other times are drawn at its edges
+#: the first and the last hour that the plot shows, relative to the due date; earlier and later
+#: times are drawn at its edges
 _EARLIEST, _LATEST = -14 * 24.0, 14 * 24.0
 _COLUMNS, _ROWS = 28, 10
 
@@ -26,7 +27,7 @@ Found = Iterable[tuple[Lateness | None, float]]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalGroup:
-    """One period, with the number of its submissions and their mean share of the points."""
+    """A period, with the number of submissions in it and their mean share of the points."""
 
     when: str
     submissions: int
@@ -35,10 +36,10 @@ class ArrivalGroup:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalSpot:
-    """Submissions with about the same time and score, drawn as one spot.
+    """Submissions with about the same time and score, which are drawn as one spot.
 
     `hours` is their mean time after the due date (negative if before it), `share` is their mean
-    share of the points, and `submissions` is their number.
+    share of the points, and `submissions` says how many they are.
     """
 
     hours: float
@@ -47,7 +48,7 @@ class ArrivalSpot:
 
 
 def arrival_spots(found: Found) -> tuple[ArrivalSpot, ...]:
-    """Groups times and points in a grid, so that the page stays small even for 2,000 students.
+    """Groups submissions by time and points, so that the page stays small even for 2,000 students.
 
     `found` contains the lateness of each submission and its share of the points. Submissions whose
     time or due date is unknown are left out.
@@ -73,7 +74,7 @@ def _spot(own: Sequence[tuple[float, float]]) -> ArrivalSpot:
 
 
 def arrival_groups(found: Found) -> tuple[ArrivalGroup, ...]:
-    """Groups the submissions whose time and due date are known, from early to late.
+    """Groups the submissions whose time and due date are known by period, from early to late.
 
     `found` contains the lateness of each submission and its share of the points. A submission
     within its extension is not late.

@@ -1,4 +1,4 @@
-"""Finds a student's code in each attempt: in the submission that counts, and in earlier ones."""
+"""Finds a student's code in each attempt: in the submission that counts and in earlier ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """One line of an answer, and whether the previous attempt lacks it."""
+    """A line of an answer, and whether it is new compared with the previous attempt."""
 
     text: str
     is_new: bool
@@ -37,9 +37,9 @@ def attempt_codes(
 ) -> dict[tuple[str, str, str], Written]:
     """Returns the code of each attempt of the students who submitted more than once.
 
-    `earlier` contains earlier submissions, in one folder for each time below
-    `<student>/<assignment>/`. Attempts whose files no longer exist are left out. If `is_plain` is
-    true, comments are removed, because they may reveal who wrote the code.
+    `earlier` contains earlier submissions, each in a folder named after its time, below
+    `<student>/<assignment>/`. Leaves out attempts whose files no longer exist. If `is_plain` is
+    true, removes comments, because they may reveal who wrote the code.
     """
     again = (one for one in found if len({line.submission_digest for line in one.lines}) > 1)
     codes: dict[tuple[str, str, str], Written] = {}
@@ -77,7 +77,7 @@ def _written(folder: Path, line: SubmissionResult, reader: BoundedReader) -> Wri
 
 
 def side_by_side(versions: Iterable[str]) -> tuple[tuple[CodeLine, ...], ...]:
-    """Returns the lines of each version; a line is new if the previous version does not have it."""
+    """Returns the lines of each version; a line is new if the previous version lacks it."""
     found: list[tuple[CodeLine, ...]] = []
     before: set[str] | None = None
     for text in versions:

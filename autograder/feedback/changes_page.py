@@ -17,10 +17,10 @@ from .rendering import render
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:
-    """The changes to one question in the class: how many scores went up, down, or back.
+    """The changes to a question in the class: how many scores went up, down, or back again.
 
-    `back` counts students whose score changed and then changed back, and `other` counts students
-    whose maximum changed.
+    `back` counts the students whose score changed and then changed back, and `other` those for whom
+    only the maximum changed.
     """
 
     assignment: str
@@ -35,9 +35,9 @@ class QuestionChange:
 
 @dataclass(frozen=True, slots=True)
 class _AttemptTable:
-    """One student's attempts at an assignment side by side, with a row for each question.
+    """A student's attempts at an assignment, side by side, with a row for each question.
 
-    `codes` contains the questions whose code changed, with the heading and the lines of each
+    `codes` contains the questions whose code changed, each with the heading and the code of every
     attempt.
     """
 
@@ -50,7 +50,7 @@ class _AttemptTable:
 
 
 def by_question(changes: Iterable[Change]) -> list[QuestionChange]:
-    """Groups changes by question; the questions with the most students come first."""
+    """Groups changes by question; the questions that changed for the most students come first."""
     found: defaultdict[tuple[str, str, str], list[Change]] = defaultdict(list)
     for change in changes:
         found[change.assignment, change.exercise, change.question].append(change)
@@ -71,12 +71,12 @@ def _sign(value: float) -> int:
 
 
 def score_text(score: Score | None) -> str:
-    """Formats points and the maximum; None is the score of a question that does not exist."""
+    """Formats points and the maximum; None means that the question did not exist."""
     return points_text(score.points, score.of) if score else "no such question"
 
 
 def before_text(change: Change) -> str:
-    """Describes the earlier score, and then the scores `between` it and the current one."""
+    """Describes the earlier score, followed by the scores `between` it and the current one."""
     return ", then ".join(map(score_text, (change.before, *change.between)))
 
 
@@ -89,9 +89,9 @@ def write_changes(
     codes: AttemptCodes | None = None,
     requests: Sequence[Request] = (),
 ) -> Path:
-    """Writes the page to `path`; raises `UserError` if that is not possible.
+    """Writes the page to `path`; raises `UserError` if this is not possible.
 
-    `codes` is the code of each attempt, as `attempt_codes` returns it; `requests` contains
+    `codes` contains the code in each attempt, as `attempt_codes` returns it; `requests` contains
     students' requests for a second look.
     """
     page = render(
@@ -128,7 +128,7 @@ def _attempt_table(one: Attempts, codes: AttemptCodes) -> _AttemptTable:
 def _changed_code(
     one: Attempts, codes: AttemptCodes, questions: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, tuple[tuple[str, tuple[CodeLine, ...]], ...]]]:
-    """Yields the code of each question that differs between attempts, attempt by attempt."""
+    """Yields the questions whose code differs between attempts, with the code in each attempt."""
     submissions = {line.submission_digest: line.attempt for line in one.lines}
     known = {d: codes[*one.key, d] for d in submissions if (*one.key, d) in codes}
     heads = [f"Attempt {submissions[digest]}" for digest in known]
@@ -139,7 +139,7 @@ def _changed_code(
 
 
 def _heads(one: Attempts) -> tuple[str, ...]:
-    """Returns a heading for each grading: the attempt, and how often it was graded."""
+    """Returns a heading for each grading, such as the second grading of the first attempt."""
     seen: Counter[int] = Counter()
     heads = []
     for line in one.lines:

@@ -1,9 +1,9 @@
 """Delivers feedback to students: archives that platforms import, and a folder for mail merge.
 
-Moodle imports a zip with *Upload multiple feedback files in a zip*: a folder for each participant,
-named as in Moodle's download. Canvas imports a zip with *Upload submissions*: a file for each
-student, whose name contains the numbers of the user and of a submitted file. Canvas shows this file
-as a comment.
+In Moodle, *Upload multiple feedback files in a zip* imports a zip that contains a folder for each
+participant, named as in Moodle's download. In Canvas, *Upload submissions* imports a zip that
+contains a file for each student, whose name contains the numbers of the user and of a submitted
+file; Canvas shows it as a comment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..submission.class_files import FEEDBACK
 
 _CANVAS_NUMBERS = re.compile(r"(.*?_)(\d+)(_\d+_)(?=.)", re.DOTALL)
 _MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text")
-#: the date of all files in a zip, always the same, so that equal feedback makes equal archives
+#: the date of all files in a zip; it never changes, so that equal feedback gives equal archives
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -40,7 +40,7 @@ class DeliveryFormat(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """The packed files, the number of submissions, and notes about students who can't be reached.
+    """The archives or folder, the number of submissions, and notes about people not reached.
 
     `waits` is true if a person must do something before everybody can be reached.
     """
@@ -53,7 +53,7 @@ class DeliveryReport:
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """Students' identities on platforms, from the origins of their submissions and the roster."""
+    """The data that identify students on platforms: their submissions' origins and the roster."""
 
     origins: Mapping[Key, Origin]
     roster: Roster
@@ -62,7 +62,7 @@ class Recipients:
 def deliver(
     way: DeliveryFormat, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
 ) -> DeliveryReport:
-    """Packs the pages below `feedback/` in a format; raises `UserError` if there are none."""
+    """Packs the pages in `feedback/` in a format; raises `UserError` if there are none."""
     pages = results_of(results, lambda key: page_of(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
@@ -96,7 +96,8 @@ def _archives(
             waits = True
         elif name := _NAMES[way](origin):
             page = page_of(class_folder, (student, assignment))
-            # members of a group without their own numbers share the number of the group's upload
+            # members of a group who have no number of their own share the number of the group's
+            # upload
             files.setdefault(assignment, {}).setdefault(name, page)
         else:
             notes.append(f"{student}/{assignment}: {_NO_NUMBER[way]}")
@@ -120,14 +121,15 @@ def _archives(
 def _is_of_person(origin: Origin, to: Recipients) -> bool:
     """Returns whether a Moodle number belongs to a person.
 
-    After a group's name, Moodle writes the group's number. Without a roster, groups can't be
+    If it follows a group's name, it is the group's number. Without a roster, groups can't be
     recognized, so every number counts as a person's.
     """
     names = (origin.student, origin.name, origin.email, *without_group(origin.name))
     people = to.roster.people
     if not people or len(to.roster.without(filter(None, names))) < len(people):
         return True
-    # with blind marking, all people have the same name (in English, with the number); groups do not
+    # with blind marking, all people, but not groups, have the same name (in English, with the
+    # number)
     numbers = {one.number for one in to.origins.values() if one.name == origin.name}
     return len(numbers) > 1 or origin.name.endswith(f" {origin.number}")
 
@@ -203,11 +205,11 @@ def _letters(
 
 
 def _as_spoken(name: str) -> str:
-    """Returns `Ada Lovelace` for Canvas's `Lovelace, Ada`, to begin a letter."""
+    """Returns a name as in a letter: `Ada Lovelace` for Canvas's `Lovelace, Ada`."""
     last, comma, first = name.rpartition(", ")
     return f"{first} {last}" if comma else name
 
 
 def _is_address(text: str) -> bool:
-    """Returns whether a string is just one email address, and not a formula or a second header."""
+    """Returns whether a string is a single email address, without a formula or a second header."""
     return re.fullmatch(r"[\w][\w.+%-]*@[\w.-]+", text) is not None

@@ -1,4 +1,4 @@
-"""Prepares the data for the details on the report page: each wrong answer, in a compact form."""
+"""Prepares the data for the details on the report page: each wrong answer in a compact form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_MESSAGE = 600
 
 
 class _Numbers(Generic[T]):
-    """Assigns equal values the same number; -1 means an empty value."""
+    """Numbers different values; equal values get the same number, and empty ones get -1."""
 
     def __init__(self) -> None:
         self.values: dict[T, int] = {}
@@ -26,9 +26,9 @@ class _Numbers(Generic[T]):
 
 
 class _Document:
-    """A JSON document of rows and tables, kept as encoded bytes.
+    """A JSON document with rows and tables, kept in memory as encoded bytes.
 
-    Objects would take ten times the memory, and `io.StringIO` would take four bytes per character.
+    Python objects would need ten times the memory, and `io.StringIO` four bytes per character.
     """
 
     def __init__(self) -> None:
@@ -41,8 +41,8 @@ class _Document:
         self._comma = ","
 
     def with_tables(self, tables: dict[str, list[Any]]) -> str:
-        """Returns the whole document; no rows can be added afterwards."""
-        # names of folders may contain bytes that are not valid UTF-8
+        """Returns the whole document; no rows can be added after this."""
+        # folder names may contain bytes that are not valid UTF-8
         text = f"],{for_script(tables)[1:]}"
         self._text.write(text.encode("utf-8", "surrogatepass"))
         return self._text.getvalue().decode("utf-8", "surrogatepass")
@@ -75,6 +75,6 @@ def drill_down(results: Iterable[SubmissionResult], codes: Codes) -> str:
     shown: dict[str, _Numbers[str]] = {"students": students, "messages": messages, "codes": texts}
     return document.with_tables(
         {name: list(numbers.values) for name, numbers in tables.items()}
-        # escaped as in the page's cells, because the script looks for equal names
+        # escape names as in the page's cells, because the script looks for equal names
         | {name: list(map(printable, numbers.values)) for name, numbers in shown.items()}
     )

@@ -1,4 +1,4 @@
-"""Finds mistakes that a class shares: known ones by name, others by their behavior."""
+"""Finds mistakes that several students share: known ones by name, others by their behavior."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..results.wording import mistake_text
 
 _MOST_EXCERPTS = 3
 _MOST_SHARED = 25
-#: verdicts of answers that were not written, which say nothing about mistakes
+#: the verdicts of answers that were not written, which say nothing about mistakes
 UNWRITTEN = (Verdict.NOT_IMPLEMENTED, Verdict.MISSING)
 
 #: code by student, assignment, exercise and question
@@ -23,11 +23,11 @@ GroupKey = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class SharedMistake:
-    """One mistake that several students share; `name` is empty for a group without a name.
+    """A mistake that several students share; `name` is empty if the mistake is not a known one.
 
-    `sentence` says what the mistake confuses, such as "A with B", `message` is from one answer's
-    first failed test, and `excerpts` contains up to three different answers, without comments or
-    names.
+    `sentence` says what the mistake confuses, such as "A with B". `message` is from the first test
+    that one of the answers fails. `excerpts` contains up to three different answers, without
+    comments or names.
     """
 
     assignment: str
@@ -49,7 +49,7 @@ class SharedMistake:
 def group_of(
     result: SubmissionResult, exercise: ExerciseResult, question: QuestionResult
 ) -> GroupKey | None:
-    """Returns the mistake in an answer, or None if the answer is right or was not written."""
+    """Returns the key of the mistake in an answer, or None if the answer is right or unwritten."""
     shared = question.misconception or question.behaviour
     if question.verdict is Verdict.CORRECT or question.verdict in UNWRITTEN or not shared:
         return None
@@ -59,9 +59,9 @@ def group_of(
 
 
 class SharedMistakes:
-    """Collects results one by one, and then finds the mistakes that they share.
+    """Collects results one by one, and then finds the mistakes that students share.
 
-    For each group, it keeps the first result, the students, and a few different answers.
+    For each mistake, it keeps the first result, the students, and a few different answers.
     """
 
     def __init__(self, codes: Codes) -> None:
@@ -85,7 +85,7 @@ class SharedMistakes:
     def found(self, sentences: Mapping[str, str]) -> tuple[SharedMistake, ...]:
         """Returns the most frequent mistakes that at least two students share.
 
-        `sentences` describes known mistakes, by `<assignment>/<exercise>.<name>`.
+        `sentences` says what known mistakes confuse, by `<assignment>/<exercise>.<name>`.
         """
         groups = sorted(self._students.items(), key=lambda group: -len(group[1]))
         shared = [key for key, students in groups if len(students) > 1]
@@ -109,5 +109,5 @@ class SharedMistakes:
 
 
 def first_message(question: QuestionResult) -> str:
-    """Returns the message of a question's first failed test."""
+    """Returns the message from a question's first failed test."""
     return next((test.message for test in question.tests if test.message), "")

@@ -40,15 +40,15 @@ from .rendering import render
 Ways = Mapping[str, tuple[AlternativeSolution, ...]]
 
 _LONGEST_MESSAGE = 4_000
-#: a message of at most this many lines is never folded: "The same as in ..." has two
+#: a message of at most this many lines is never folded, because "The same as in ..." has two
 _OPEN_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test's line on a page; `message` is empty if an earlier test has the same one.
+    """A test's line on a page; `message` is empty if an earlier test has the same message.
 
-    A long message that is not the first of its question is folded below the line `unfolds`.
+    A long message, unless it is the question's first, is folded below the line `unfolds`.
     """
 
     result: TestResult
@@ -90,8 +90,8 @@ def write_feedback(
 
     The same content is written next to it as plain text, `feedback.txt`. `human` contains graders'
     entries in the gradebook, which replace automatic points and are shown on the page. `arrivals`
-    says when the submissions arrived. A student's name that is not a safe folder name is encoded.
-    Raises `UserError` for a page that can't be written.
+    says when submissions arrived. A student's name is encoded if it is not a safe folder name.
+    Raises `UserError` if a page can't be written.
     """
     own = {assignment.name: assignment for assignment in course.assignments}
     work = human or HumanWork()

@@ -1,4 +1,4 @@
-"""Formats a student's feedback as plain text, for mail and for reading without a browser."""
+"""Formats a student's feedback as plain text, for email and for reading without a browser."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ _LONGEST_MESSAGE = 500
 
 
 def feedback_text(result: SubmissionResult, title: str, human: HumanWork, arrival: str) -> str:
-    """Returns the text of one submission: points, verdicts, hints, and the first failed test.
+    """Returns the text about a submission: points, verdicts, hints, and the first failed test.
 
-    `result` contains the score that counts, `human` contains the points that a grader set, and
-    `arrival` is the `arrival_sentence`. Nothing in the text can control the terminal on which it is
-    shown.
+    `result` contains the score that counts, `human` contains graders' entries, and `arrival` is the
+    `arrival_sentence`. Nothing in the text can control the terminal on which it is shown.
     """
     return printable("\n".join(_lines(result, title, human, arrival))).rstrip() + "\n"
 
 
 def arrival_sentence(late: Lateness, due: DueDate | None = None) -> str:
-    """Says when a submission arrived, if known, and how late it was, in the course's time zone."""
+    """Says when a submission arrived, in the due date's time zone, and how late it was."""
     if late.submitted is None:
         return f"Submitted late, {late.text}." if late.is_late else ""
     when = f"Submitted {moment_text(late.submitted, due)}"

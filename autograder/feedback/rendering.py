@@ -1,4 +1,4 @@
-"""Renders templates as self-contained pages: values are escaped, and only their own scripts run."""
+"""Renders templates as self-contained pages; values are escaped, and only known scripts run."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..results.wording import amount, readable, readable_test
 
 
 def render(template: str, **values: Any) -> str:
-    """Returns a page made from a template; its security policy allows only its own style sheet."""
+    """Returns a page made from a template; its security policy allows only its style sheet."""
     return "".join(rendered(template, **values))
 
 
 def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
-    """Yields the page that `render` returns in parts, so a large page is never held in memory.
+    """Yields the page that `render` returns, but in parts, so that memory never holds a large page.
 
-    `script` is the name of a script next to the templates; the policy then allows it as well.
+    If `script` names a script next to the templates, the policy allows it as well.
     """
     style, code = _text("style.css"), _text(script) if script else ""
     scripts = f"script-src {_source(code)}; " if code else ""
@@ -46,14 +46,14 @@ def _text(name: str) -> str:
 
 
 class _Markup(str):
-    """Text that a page contains without escaping."""
+    """Text that is put into a page without being escaped."""
 
     def __html__(self) -> _Markup:
         return self
 
 
 def _escaped(value: Any) -> Any:
-    """Escapes a string for a page; returns other values, and existing markup, unchanged."""
+    """Escapes a string for a page; returns markup and values of other types unchanged."""
     is_text = isinstance(value, str) and not hasattr(value, "__html__")
     return _Markup(for_html(value)) if is_text else value
 

@@ -24,18 +24,18 @@ from ..results.review import reasons_to_look
 from .arriving import ArrivalGroup, ArrivalSpot, arrival_groups, arrival_spots
 from .mistakes import Codes, SharedMistake, SharedMistakes
 
-#: the minimum number of pairs for a meaningful correlation
+#: the minimum number of students for a meaningful correlation
 _LEAST = 5
 BINS = 10
 
 
 def numbers() -> array[float]:
-    """Returns an empty array, in which each number takes 8 bytes."""
+    """Returns an empty array in which each number will take 8 bytes."""
     return array("d")
 
 
 def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | None:
-    """Returns the correlation (-1 to 1) of a question's points with those of the other questions.
+    """Returns the correlation (-1 to 1) of a question's points with the other questions' points.
 
     Returns None for fewer than five students, or if all have the same points.
     """
@@ -58,7 +58,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def histogram(shares: Sequence[float]) -> tuple[int, ...]:
-    """Counts the shares (0 to 1) in each tenth."""
+    """Counts how many shares, from 0 to 1, are in each tenth."""
     counts = [0] * BINS
     for share in shares:
         counts[max(0, min(BINS - 1, int(BINS * share)))] += 1
@@ -67,12 +67,12 @@ def histogram(shares: Sequence[float]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReport:
-    """One question, over all graded submissions for its assignment.
+    """Statistics on a question, over all graded submissions for its assignment.
 
-    `discrimination` is the correlation of its points with those of the rest of the assignment, from
-    -1 to 1; None if too few students submitted. `passed_by_all` and `passed_by_nobody` name the
-    tests that all submissions passed, and those that none passed. `comments` counts comments from
-    the class's bank.
+    `discrimination` is the correlation, from -1 to 1, of its points with the points for the rest of
+    the assignment, or None if too few students submitted. `passed_by_all` and `passed_by_nobody`
+    name the tests that all submissions, or none of them, passed. `comments` counts the uses of
+    comments from the class's bank.
     """
 
     assignment: str
@@ -90,17 +90,17 @@ class QuestionReport:
 
     @property
     def share(self) -> float:
-        """The mean share of the points, from 0 (hard) to 1 (easy)."""
+        """The mean share of the points, from 0 (a hard question) to 1 (an easy one)."""
         return self.mean / self.max_score if self.max_score else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class AssignmentReport:
-    """An assignment's distribution of points, its attempts, and the arrival of submissions.
+    """An assignment's distribution of points, its attempts, and when its submissions arrived.
 
-    `quartiles` contains shares of the points; `histogram` counts submissions by tenths of the
-    points; `spots` contains times against points, for a plot. `never_ran` counts the submissions
-    without a readable file, which are not included in any other number.
+    `quartiles` contains shares of the points, and `histogram` counts submissions by tenths of the
+    points. `spots` contains times and points for a plot. `never_ran` counts the submissions without
+    a readable file, which no other number includes.
     """
 
     assignment: str
@@ -116,7 +116,7 @@ class AssignmentReport:
 
 @dataclass(frozen=True, slots=True)
 class StudentReport:
-    """One student's results in all assignments, reasons for a person to `look`, and lateness."""
+    """A student's results in all assignments, the reasons to `look` at them, and lateness."""
 
     student: str
     score: float
@@ -130,8 +130,8 @@ class StudentReport:
 class Report:
     """The content of `autograder report` for a class.
 
-    `missing` contains the people on the roster without a submission, by assignment, and `names`
-    contains the names of students on the roster.
+    `missing` contains the people on the roster without a submission, by assignment. `names`
+    contains the names that the roster gives for students.
     """
 
     submissions: int
@@ -148,9 +148,10 @@ class Report:
 class ClassFacts:
     """Facts about a class other than its results.
 
-    `arrivals` says who was late, and `missing` says who has submitted nothing, by assignment;
+    `arrivals` says who was late, and `missing` says, by assignment, who has submitted nothing.
     `codes` contains the code of wrong answers, `sentences` says what known mistakes confuse, and
-    `names` is from the roster. `comments` contains the names of the bank's comments on each answer.
+    `names` contains students' names from the roster. `comments` contains the names of the bank's
+    comments on each answer.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
@@ -169,7 +170,7 @@ def class_report(
 ) -> Report:
     """Returns the report, based on the last result of each student and assignment.
 
-    Results are read one by one, each once, and only numbers are kept.
+    Reads each result only once, one after another, and keeps only numbers.
     """
     known = background or ClassFacts()
     assignments: defaultdict[str, _Assignment] = defaultdict(_Assignment)
@@ -219,7 +220,7 @@ class _Assignment:
     never_ran: int = 0
 
     def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
-        """Adds one graded result; if none of its exercises ran, the result is only counted."""
+        """Adds a graded result; if none of its exercises ran, only counts it."""
         self.max_score = max(self.max_score, result.max_score)
         if all(e.status is not ExerciseStatus.GRADED for e in result.exercises):
             self.never_ran += 1
@@ -244,20 +245,20 @@ class _Assignment:
 
 @dataclass(slots=True)
 class _Question:
-    """Adds up the results for a question; `rest` has the points for the other questions."""
+    """Adds up the results for a question; `rest` contains the points for the other questions."""
 
     scores: array[float] = field(default_factory=numbers)
     rest: array[float] = field(default_factory=numbers)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     misconceptions: Counter[str] = field(default_factory=Counter)
     comments: Counter[str] = field(default_factory=Counter)
-    #: the number of submissions that had each test, and of those that passed it
+    #: how many submissions had each test, and how many passed it
     tests: Counter[str] = field(default_factory=Counter)
     passed: Counter[str] = field(default_factory=Counter)
     max_score: float = 0.0
 
     def add(self, result: QuestionResult, rest: float, comments: Sequence[str]) -> None:
-        """Adds one result, and the names of the comments on its answer."""
+        """Adds a result, and the names of the comments on the answer."""
         self.comments.update(comments)
         self.scores.append(result.score)
         self.rest.append(rest)

@@ -1,6 +1,6 @@
 """Writes the class report as one page: tables, bars, and a script that shows details.
 
-Without the script, the page still has its tables and bars, and can be folded and printed.
+Without the script, the page still shows its tables and bars, and can be folded and printed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _EMPTY = (
     '{"students":[],"questions":[],"verdicts":[],"mistakes":[],"messages":[],"codes":[],"rows":[]}'
 )
 _BAR = 100.0
-#: below these values, a question is hard, or does not distinguish students
+#: below the first value, a question is hard; below the second, it does not distinguish students
 _HARD, _FLAT = 0.5, 0.2
-#: headings for reasons to look, by words that the reason contains
+#: the heading for a reason to look, by words that the reason contains
 _KINDS = (
     ("the grader failed", "The grader itself failed: grade again"),
     ("can't be read", "A file that can't be read"),
@@ -40,7 +40,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question's line in the report, with its figures in words."""
+    """A question's line in the report, with its numbers as words."""
 
     of: QuestionReport
     verdicts: str
@@ -50,7 +50,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Assignment:
-    """An assignment's section. Each of `bars` has a label, a count and a height in percent."""
+    """An assignment's section; each of the `bars` has a label, a count and a height in percent."""
 
     of: AssignmentReport
     title: str
@@ -113,7 +113,7 @@ def _in_words(verdicts: Sequence[tuple[Verdict, int]]) -> str:
 
 
 def _looks(students: Iterable[StudentReport]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Groups the students to look at by the kind of reason; each kind has students and reasons."""
+    """Groups the students to look at, and the reasons, by kind of reason; frequent kinds first."""
     found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for student in students:
         for reason in student.look:

@@ -1,7 +1,7 @@
 """Finds pairs of submissions that share unusual code, for a person to look at.
 
-Code from the stub, and code that many students in the class wrote, is ignored, because a short
-answer in the style of the textbook is the same for everybody.
+Code from the stub, and code that many students in the class wrote, is ignored: everybody who writes
+a short textbook answer writes the same.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ..submission.fingerprints import Fingerprints, fingerprints
 from .answer_code import code_reader, definitions_of
 from .rendering import render
 
-#: code is common if more than this share of the students who wrote anything has it; the resulting
-#: number of students is kept within the limits below
+#: code is common if more than this share of the students who wrote anything has it; the number of
+#: students that this gives is kept within the limits below
 _COMMON_SHARE = 0.1
 _COMMON_LEAST, _COMMON_MOST = 3, 20
 #: the minimum number of rare fingerprints that a pair must share
@@ -38,7 +38,7 @@ _MOST_PAIRS = 100
 
 @dataclass(frozen=True, slots=True)
 class SimilarCode:
-    """One half of a pair: student, code, and the lines (from 1) that the other half also has."""
+    """Half of a pair: a student, code, and the lines (from 1) that the other half also has."""
 
     student: str
     code: str
@@ -49,10 +49,11 @@ class SimilarCode:
 class SimilarPair:
     """Two students whose code for an exercise is similar.
 
-    `shared` counts the common fingerprints that few others have; `share` is their share of the rare
-    fingerprints in the text that has fewer of these, from 0 to 1. `weight` also counts them, but
-    gives less weight to those that more students have, so that an isolated pair is listed before
-    the pairs in a large group.
+    A fingerprint is rare if few students in the class have it. `shared` says how many rare
+    fingerprints the two have in common, and `share` is their share, from 0 to 1, of the rare
+    fingerprints in the code that has fewer of them. `weight` is a sum over the common ones to which
+    those that more students have contribute less, so that an isolated pair is listed before the
+    pairs in a large group.
     """
 
     assignment: str
@@ -66,7 +67,7 @@ class SimilarPair:
 
 @dataclass(frozen=True, slots=True)
 class SharedFingerprints:
-    """Two students, and the rare fingerprints that they share.
+    """Two students, and the rare fingerprints that they have in common.
 
     `share` and `weight` have the same meaning as in `SimilarPair`.
     """
@@ -84,10 +85,10 @@ _Numbers = npt.NDArray[Any]
 
 
 class ClassFingerprints:
-    """The code of a class for one exercise: eight bytes for each fingerprint, and no text."""
+    """A class's code for one exercise, stored as fingerprints of eight bytes each, without text."""
 
     def __init__(self, given: Collection[int] = ()) -> None:
-        """`given` contains the fingerprints of the code that every student received."""
+        """`given` contains the fingerprints of the code that every student was given."""
         self.students: list[str] = []
         self._given = np.fromiter(given, np.uint64)
         self._ends = array("Q", [0])
@@ -99,7 +100,7 @@ class ClassFingerprints:
         self._ends.append(len(self._values))
 
     def likenesses(self) -> list[SharedFingerprints]:
-        """Returns the pairs of students who share enough of the rare fingerprints."""
+        """Returns the pairs of students who have enough rare fingerprints in common."""
         values = np.frombuffer(self._values, np.uint64)
         owners = np.repeat(np.arange(len(self.students)), np.diff(self._ends).astype(np.int64))
         _, groups, spread = np.unique(values, return_inverse=True, return_counts=True)
@@ -138,11 +139,11 @@ def _owners(
 def similar_pairs(
     course: Course, class_folder: Path, results: Iterable[SubmissionResult]
 ) -> list[SimilarPair]:
-    """Returns at most a hundred pairs from a class, those with the most in common first.
+    """Returns at most a hundred pairs in a class, those with the most in common first.
 
-    `results` contains the last results, one for each submission. Reads the files that counted, in a
-    child process with limits. A pair's code is read again, so that the code of a whole class is
-    never in memory.
+    `results` contains the last result for each submission. A child process with limits reads the
+    files that counted. A pair's code is then read again, so that memory never holds the code of a
+    whole class.
     """
     given = _given(course)
     written: dict[_Key, ClassFingerprints] = {}
@@ -167,7 +168,7 @@ def _code(
     exercise: ExerciseResult,
     reader: BoundedReader,
 ) -> str:
-    """Returns one string with an exercise's definitions that counted, or "" if there are none."""
+    """Returns the text of an exercise's definitions that counted, or "" if there are none."""
     folder = submission_folder(class_folder, student, assignment)
     return _joined(definitions_of(folder, exercise, reader)).strip()
 
@@ -175,7 +176,7 @@ def _code(
 def _files(
     results: Iterable[SubmissionResult], shown: Sequence[tuple[_Key, SharedFingerprints]]
 ) -> Mapping[tuple[str, _Key], ExerciseResult]:
-    """Returns the exercises of the pairs, by student and exercise."""
+    """Returns the pairs' results for their exercises, by student and exercise."""
     wanted = {(name, key) for key, one in shown for name in (one.left, one.right)}
     return {
         place: exercise

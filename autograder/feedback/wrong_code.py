@@ -1,4 +1,4 @@
-"""Collects the code of wrong answers, for excerpts and for a view of individual answers."""
+"""Collects the code of wrong answers, for excerpts and for details about single answers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..submission.class_files import submission_folder
 from .answer_code import definitions_of, plain_code_reader
 from .mistakes import Codes, GroupKey, group_of
 
-#: the maximum number of files to read; all files of 2,000 students would make a page of 40 MB
+#: the maximum number of files to read; with all files from 2,000 students, a page would have 40 MB
 _MOST_FILES = 2_000
 _ENOUGH = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file with wrong answers: the student, and the questions that they answer."""
+    """A file with wrong answers, its student, and the questions that are wrong in it."""
 
     student: str
     assignment: str
@@ -28,9 +28,9 @@ class _File:
 
 
 def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes:
-    """Returns the code of wrong answers, without comments; for a large class, only some of it.
+    """Returns the code of wrong answers without comments; for a large class, only some of it.
 
-    Files with a mistake that does not have enough excerpts yet are read first.
+    Reads files first if they contain a mistake for which there are not enough excerpts yet.
     """
     found: dict[tuple[str, str, str, str], str] = {}
     with plain_code_reader() as reader:
@@ -45,9 +45,9 @@ def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes
 
 
 def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
-    """Returns the files to read: first those with mistakes that still lack excerpts, then others.
+    """Returns the files to read: first those with mistakes that still need excerpts, then others.
 
-    Leaves out others beyond the maximum number.
+    Leaves out all others that exceed the maximum number.
     """
     seen: Counter[GroupKey] = Counter()
     first: list[_File] = []
