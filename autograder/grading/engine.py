@@ -1,4 +1,4 @@
-"""Interfaces for a run: an engine grades one kind of assignment; a backend provides machines."""
+"""Interfaces for a run: an engine grades a kind of assignment, and a backend provides machines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Ready = Callable[[Tier | None], None]
 
 
 class Engine(Protocol):
-    """Grades one kind of assignment. Only `start_sandbox` and `grader` load torch."""
+    """Grades one kind of assignment; only `start_sandbox` and `grader` load torch."""
 
     @property
     def names(self) -> Collection[str]:
@@ -53,7 +53,7 @@ class Engine(Protocol):
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> Grader:
-        """Returns a grader that grades one submission after another; jobs are forks of it."""
+        """Returns a grader, which grades one submission after another; jobs are forks of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,14 @@ class Scope:
         return cls(engine, by_name, digests)
 
     def submission_digest(self, task: Task) -> str:
-        """Returns the digest of a submission, or "" if it can't be read (grading reports why)."""
+        """Returns the digest of a submission, or "" if it can't be read; grading reports why."""
         try:
             return self.engine.submission_digest(*task)
         except (OSError, SubmissionError):
             return ""
 
     def failed(self, submission: Submission, tier: Tier, error: str) -> SubmissionResult:
-        """Returns the result for a submission that could not be graded; `--resume` tries again."""
+        """Returns the result for a submission that could not be graded; `--resume` retries it."""
         return SubmissionResult(
             student=submission.student,
             assignment=submission.assignment,

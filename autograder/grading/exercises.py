@@ -1,4 +1,4 @@
-"""Judges all questions in an exercise, and judges again those that depend on a wrong answer."""
+"""Judges all questions in an exercise; judges questions that use a wrong answer a second time."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _TOO_LONG = (
     "return only what the docstring asks for"
 )
 
-#: the number of submitted texts whose results are kept
+#: the maximum number of submitted texts whose results are kept
 _MAX_TEXTS = 1000
-#: the limit on reply bytes is multiplied by this number for the course's own code
+#: for the course's own code, the limit on reply bytes is multiplied by this number
 _MOST_TESTS = 4
-#: the beginning of a reply if the answer reads a name whose statement has failed
+#: the beginning of the reply if the answer reads a name whose defining statement has failed
 _UNLOADED = b'{"U": ["unloaded", '
 
 
 class ExerciseGrader:
-    """Judges exercises with collected suites, and caches outcomes across submissions."""
+    """Judges exercises with collected suites; shares cached outcomes between submissions."""
 
     def __init__(
         self, runner: SuiteRunner, fork_server: ForkServer, diagnoses: Mapping[Path, Diagnosis]
@@ -58,7 +58,7 @@ class ExerciseGrader:
         self._given: dict[Path, tuple[str, ...]] = {}
 
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
-        """Makes the exercises' plans, which processes that are forked later will share."""
+        """Makes the exercises' plans, so that processes that are forked later share them."""
         for exercise in exercises:
             self._fork_server.hold(self._plans.of(exercise.hidden_suite, seed).batch)
 
@@ -72,8 +72,8 @@ class ExerciseGrader:
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
         """Returns the result for each question, and notes for the student; updates `watch`.
 
-        If two workers gave the same replies for a text, the results are kept, and the text is not
-        executed again.
+        Once two workers have given the same replies for a text, its results are kept, and the text
+        is not executed again.
         """
         key = exercise.hidden_suite, seed, _digest_of(answers)
         before = self._texts.get(key)
@@ -105,10 +105,10 @@ class ExerciseGrader:
     def _again(
         self, task: _Task, result: QuestionResult, names: Sequence[str]
     ) -> QuestionResult | None:
-        """Judges a question again with the solution's versions of the functions in `names`.
+        """Judges a question again, with the functions in `names` replaced by the solution's.
 
-        Returns None if the score is not higher. The solution runs in a separate worker, which has
-        no student's text.
+        Returns None if the score is not higher. The solution runs in a separate worker, which
+        receives no student's text.
         """
         text = task.exercise.solution.read_text(encoding="utf-8")
         solution = replace(task, answers=replace(task.answers, text=text, broken={}))
@@ -125,7 +125,7 @@ class ExerciseGrader:
         only: str | None = None,
         substitution: ReferenceSubstitution | None = None,
     ) -> PlannedImplementation:
-        """Returns a worker that answers all questions, or one of them, in a single batch."""
+        """Returns a worker that answers all questions, or only one, in a single batch."""
         plan = self._plans.of(task.exercise.hidden_suite, task.seed, only)
         return PlannedImplementation(
             *self._worker_of(task), plan, substitution, self._given_to(task)
@@ -149,9 +149,10 @@ class ExerciseGrader:
     ) -> list[QuestionResult]:
         """Adds the names of mistakes to the results.
 
-        The calls are made in the worker that was judged, because starting another worker costs as
-        much as the calls. A new worker is started if the old one has ended or still runs a thread
-        that an answer started, or if the answer may keep random numbers from earlier calls.
+        The calls are made in the worker that was judged, because starting a new one takes as long
+        as the calls. A new worker is started only if the old one has ended, if a thread that an
+        answer started is still running in it, or if the answer may have kept random numbers from
+        earlier calls.
         """
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         named = []
@@ -189,10 +190,10 @@ class ExerciseGrader:
 
 @dataclass(frozen=True, slots=True)
 class _JudgedText:
-    """The results and notes for one text; `replies` contains hashes of its workers' replies.
+    """The results and notes for a text; `replies` contains a hash of each worker's replies to it.
 
-    The results are certain if two workers gave equal replies; the replies of a single worker may be
-    due to chance.
+    The results are certain if two workers gave equal replies; a single worker's replies may be due
+    to chance.
     """
 
     results: tuple[QuestionResult, ...]
@@ -202,7 +203,7 @@ class _JudgedText:
 
 
 def _digest_of(answers: SubmittedExercise) -> bytes:
-    """Returns a digest of everything in a submitted exercise that affects its results."""
+    """Returns a digest of everything in a submitted exercise on which its results depend."""
     parts = (answers.file, answers.text, answers.questions)
     texts = repr((parts, sorted(answers.broken.items()), sorted(answers.hints.items())))
     return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -210,7 +211,7 @@ def _digest_of(answers: SubmittedExercise) -> bytes:
 
 @dataclass(slots=True)
 class _Task:
-    """One exercise of one submission; `ruled` collects the questions with a rule about calls.
+    """An exercise in a submission; `ruled` collects the questions with a rule about calls.
 
     `replies` collects a hash of each worker's replies, or is None if any replies depended on more
     than the submitted text.
@@ -231,7 +232,7 @@ class _Task:
             self.replies.append(replies)
 
     def begin(self, worker: RemoteImplementation, question: str) -> None:
-        """Begins a question, and refuses its calls if `watch` leaves the question out."""
+        """Begins a question; if `watch` leaves it out, refuses all of its calls."""
         place = Position(self.exercise.name, question)
         self.watch.enter(place)
         worker.begin_question(question)
@@ -242,7 +243,7 @@ class _Task:
 def _probed(
     task: _Task, worker: RemoteImplementation, question: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Returns a worker's replies to a batch, or None if the answer can't run or the worker ends."""
+    """Returns a worker's replies to a batch; None if the answer can't be run or the worker ends."""
     if question in task.answers.broken:
         return None
     worker.begin_question(question)
@@ -250,20 +251,22 @@ def _probed(
         replies = worker.replies(batch, Budget.of(task.assignment.limits))
     except AnswerFault:
         return None
-    # An answer that reads a name from a failed statement has not run, so it shows no mistake.
+    # An answer that reads a name from a failed statement was not run to its end, so its results
+    # don't show a mistake.
     return None if any(header.startswith(_UNLOADED) for header, _ in replies) else replies
 
 
 def ask_text(
     fork_server: ForkServer, assignment: Assignment, exercise: Exercise, text: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Runs a module from the course in a worker, and returns its replies to a batch.
+    """Runs one of the course's own modules in a worker, and returns its replies to a batch.
 
     Returns None if the worker ends.
     """
     answers = SubmittedExercise(exercise.name, ExerciseStatus.GRADED, f"{exercise.name}.py", text)
     given = parts_given(exercise.solution.read_text(encoding="utf-8"))
-    # a batch contains all tests' calls, whose results together may exceed the limit for students
+    # a batch contains the calls of all tests, whose results together may exceed the limit for
+    # students
     limits = replace(assignment.limits, reply_bytes=_MOST_TESTS * assignment.limits.reply_bytes)
     worker = RemoteImplementation(
         lambda: fork_server.open(limits, len(exercise.questions)), answers, limits, 0, given=given

@@ -1,4 +1,4 @@
-"""One job in a run: a fork of the loaded grader that grades one submission after another."""
+"""A job in a run: a fork of the loaded grader that grades one submission after another."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from ..sandbox.clock import cpu_seconds
 from ..submission import Submission
 from .watch import FailureLog, Stage, Watch
 
-#: seconds that are added to the time limits of a submission or a question
+#: the seconds that are added to the time limit for a submission or a question
 _MORE_SECONDS = 60.0
-#: seconds for making a table of known mistakes: tens of CPU seconds are usual, but the machine may
-#: be busy
+#: the maximum number of seconds for making a table of known mistakes: tens of CPU seconds are
+#: usual, but the machine may be busy
 _TABLE_SECONDS = 1800.0
-#: if the grader checks a job this many seconds too late, the grader was suspended or the clock was
-#: changed
+#: if the grader looks at a job this many seconds too late, the grader was suspended, or the clock
+#: was changed
 _LATE_SECONDS = 10.0
-#: CPU seconds that a job must use between two checks to count as making progress
+#: the CPU seconds that a job must use between two looks at it to count as making progress
 _COMPUTES = 0.5
 
 
 @dataclass(slots=True)
 class JobTimeout:
-    """The time limits for one job's process, which reports its current place to `watch`.
+    """The time limits for a job's process, which reports its current place to `watch`.
 
     The kernel ends a job that computes endlessly. A job that sleeps, waits or is suspended uses no
-    CPU time, so it is abandoned if it makes no progress for `quiet_seconds`. A job that makes a
-    table of known mistakes, or waits for a job that does, gets more time. Time during which the
-    grader itself did not run does not count.
+    CPU time, so it is abandoned after `quiet_seconds` without progress. A job that makes a table of
+    known mistakes, or waits for a job that does, gets more time. Time during which the grader
+    itself was not running does not count.
     """
 
     watch: Watch
@@ -66,7 +66,7 @@ class JobTimeout:
         return min(self._end, self._look)
 
     def is_out(self) -> bool:
-        """Returns whether the submission, or a question without progress, has taken too long."""
+        """Returns whether the submission, or waiting for progress, has taken too long."""
         now = time.monotonic()
         if now <= self.due:
             return False
@@ -82,7 +82,7 @@ class JobTimeout:
         return False
 
     def _forgive(self, seconds: float) -> None:
-        """Extends the limits by the seconds during which the grader did not run."""
+        """Extends the limits by the seconds during which the grader was not running."""
         self._end += seconds
         if self._table_end is not None:
             self._table_end += seconds
@@ -91,7 +91,7 @@ class JobTimeout:
     def _is_in_time_for_a_table(self, now: float) -> bool:
         """Returns whether the job is making a table and has time left for it.
 
-        While it makes one, the submission's limit is extended.
+        In that case, extends the submission's time limit.
         """
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
@@ -107,13 +107,13 @@ class JobTimeout:
 
 
 def whole_seconds(assignment: Assignment) -> float:
-    """Returns a submission's time limit in seconds: twice its questions' limits plus a minute."""
+    """Returns a submission's time limit in seconds: twice its questions' limits, plus a minute."""
     questions = sum(len(exercise.questions) for exercise in assignment.exercises)
     return 2 * questions * assignment.limits.wall_seconds + _MORE_SECONDS
 
 
 def quiet_seconds(assignment: Assignment) -> float:
-    """Returns how many seconds a job may spend on one question without showing progress."""
+    """Returns how many seconds a job may spend on a question without making progress."""
     return 2 * assignment.limits.wall_seconds + _MORE_SECONDS
 
 
@@ -129,7 +129,7 @@ class Grader(Protocol):
         """The fork server that provides workers."""
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Prepares for grading these assignments, in all jobs that are forked later."""
+        """Prepares the grading of these assignments for all jobs that will be forked."""
 
     def grade(
         self,
@@ -137,9 +137,9 @@ class Grader(Protocol):
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Returns the result of one submission; raises an error only for the grader's own faults.
+        """Returns the result for a submission; raises an error only if the grader itself fails.
 
-        `watch` records the current place, and contains the places to leave out.
+        `watch` records the current place, and contains the places that must be left out.
         """
 
 
@@ -147,8 +147,8 @@ class Grader(Protocol):
 class JobTask:
     """A submission to grade.
 
-    `tries` counts the attempts to grade it, and `losses` the fork servers that were lost during
-    these attempts. `ends` records the places where jobs ended.
+    `tries` counts the attempts to grade it, and `losses` the fork servers lost during these
+    attempts. `ends` counts the places in it where jobs ended.
     """
 
     submission: Submission
@@ -159,7 +159,7 @@ class JobTask:
 
 
 class SandboxFailure(str):
-    """A job's reply if the sandbox has failed; the text is the reason."""
+    """A job's reply if the sandbox has failed; the string is the reason."""
 
 
 @dataclass(slots=True)
@@ -174,9 +174,9 @@ class Job:
     watch: Watch
     patience: JobTimeout
     prepared: frozenset[str]
-    #: the number of the fork server that starts its workers
+    #: the number of the fork server that starts this job's workers
     fork_server: int = 0
-    #: the assignment that the job knows, so that it need not be sent again
+    #: the assignment that the job already has, so that it need not be sent again
     known: Assignment | None = None
     task: JobTask | None = None
 
@@ -184,7 +184,7 @@ class Job:
     def start(cls, grader: Grader, prepared: frozenset[str], others: Sequence[Job]) -> Job:
         """Forks a job; the new process closes its copies of the other jobs' pipes.
 
-        It uses the fork server that the fewest other jobs use.
+        The job uses the fork server with the fewest other jobs.
         """
         near, far = _fork.Pipe()
         watch = Watch()
@@ -203,7 +203,7 @@ class Job:
         self.patience.begin(task.assignment)
         new = None if task.assignment is self.known else task.assignment
         self.known = task.assignment
-        with contextlib.suppress(OSError):  # the job ended while it was idle
+        with contextlib.suppress(OSError):  # the job may have ended while it was idle
             self.pipe.send((task.submission, new, task.ends.left_out))
 
     def stop(self) -> None:
@@ -219,20 +219,20 @@ def _work(
     not_mine: Sequence[Connection],
     watch: Watch,
 ) -> None:
-    """Runs in a job's process: grades submissions from the pipe until it closes."""
+    """The main loop of a job's process: grades submissions from the pipe until the pipe closes."""
     _end_with_the_grader()
     grader.fork_server.choose(fork_server)
     watch.begin()
     for other in not_mine:
         other.close()
-    gc.freeze()  # torch and the suites are never freed; each collection would take 0.1 s
+    gc.freeze()  # torch and the suites are never freed, and each collection would take 0.1 s
     assignment: Any = None
     while True:
         try:
             submission, new, watch.left_out = pipe.recv()
         except (EOFError, OSError, KeyboardInterrupt):
             return
-        assignment = new or assignment  # sent only if it is another one
+        assignment = new or assignment  # an assignment is sent only if it differs from the last
         try:
             answer: SubmissionResult | str = grader.grade(submission, assignment, watch)
         except KeyboardInterrupt:
@@ -250,7 +250,7 @@ def _work(
 
 
 def _end_with_the_grader() -> None:
-    """Ends this process with its parent; an orphaned job would keep the results file locked."""
+    """Lets this process end with its parent: an orphaned job would lock the results file."""
     grader = multiprocessing.parent_process()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if grader is not None and os.getppid() != grader.pid:

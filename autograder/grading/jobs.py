@@ -1,7 +1,7 @@
-"""Grades a whole class with jobs, which are forks of one loaded grader and share fork servers.
+"""Grades a whole class with jobs, which are forks of one loaded grader that share fork servers.
 
-If a job dies, the submission that it was grading is tried again, and the run continues. If a
-student's file or answer ended the job (see `watch`), that part is left out and the rest is graded.
+If a job dies, the submission that it was grading is graded again, and the run continues. If a
+student's file or answer ended the job (see `watch`), it is left out, and the rest is graded.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .sources import Source
 from .watch import Costs, Stage, Watch, total_costs
 
 _TRIES = 2
-#: the most jobs that share one fork server (see `benchmarks/many_jobs.py`)
+#: the maximum number of jobs that share a fork server (see `benchmarks/many_jobs.py`)
 JOBS_EACH = 8
-#: a submission is given up after this many fork servers were lost while it was graded
+#: a submission is given up if this many fork servers have been lost while it was being graded
 _LOSSES = 5
 
 #: creates the result for a submission that could not be graded, given the reason
@@ -37,9 +37,9 @@ Failed = Callable[[Submission, str], SubmissionResult]
 class Jobs:
     """Grades on this machine: the default backend of a run.
 
-    `around` may wrap the engine's grader in another grader. `weaker` is called before anything is
-    graded if the tier is weaker than the strongest one and was not requested. It gets the tier and
-    the reasons, and may raise `UserError`.
+    `around` may wrap the engine's grader in a different grader. `weaker` is called with the tier
+    and the reasons, before anything is graded, if the tier was not requested and is not the
+    strongest one. It may raise `UserError`.
     """
 
     secret: bytes = b""
@@ -79,7 +79,7 @@ class Jobs:
             return {
                 Stage.START: started,
                 Stage.PLAN: planned - collected,
-                # negative if the fork server was restarted in between
+                # the difference is negative if the fork server was restarted meanwhile
                 Stage.ASK: max(0.0, fork_server.cpu_seconds() - started),
                 **class_grader.costs,
                 Stage.WRITE: time.process_time() - planned,
@@ -88,7 +88,7 @@ class Jobs:
 
 @contextlib.contextmanager
 def for_jobs(first: ForkServer, jobs: int) -> Iterator[ForkServer]:
-    """Adds fork servers to the first one until there are enough for this number of jobs."""
+    """Starts as many fork servers, in addition to the first one, as this number of jobs needs."""
     count = math.ceil(jobs / JOBS_EACH)
     if count <= 1:
         yield first
@@ -104,7 +104,7 @@ def for_jobs(first: ForkServer, jobs: int) -> Iterator[ForkServer]:
 
 @dataclass(slots=True)
 class _Queue:
-    """The submissions to grade: first the ones to be tried again, then those of the source."""
+    """The submissions to grade: first those to be graded again, then those from the source."""
 
     source: Source
     _again: list[JobTask] = field(default_factory=list)
@@ -125,11 +125,11 @@ class _Queue:
 
 @dataclass(slots=True)
 class ClassGrader:
-    """Grades submissions in up to `jobs` processes, and passes on each result when it is ready.
+    """Grades submissions in up to `jobs` processes; passes on each result when it is ready.
 
-    `prepared` contains the names of the assignments for which the grader is prepared. It is
-    prepared for any other assignment when the first submission for it arrives, and processes that
-    were forked before then are replaced.
+    `prepared` contains the names of the assignments for which the grader is prepared. When the
+    first submission for any other assignment arrives, the grader is prepared for it, and the
+    processes that were forked before are replaced.
     """
 
     grader: Grader
@@ -137,12 +137,12 @@ class ClassGrader:
     on_result: OnResult
     jobs: int
     prepared: frozenset[str] = frozenset()
-    #: the cost of all jobs that have ended
+    #: the costs of all jobs that have ended
     costs: Costs = field(default_factory=dict)
     _running: list[Job] = field(default_factory=list)
 
     def run(self, source: Source) -> None:
-        """Grades all submissions; returns when the source has ended and each one has a result."""
+        """Grades all submissions; returns when the source has ended and each has a result."""
         waiting = _Queue(source)
         try:
             self._feed(waiting)
@@ -155,7 +155,7 @@ class ClassGrader:
             self._running = []
 
     def _stop(self, job: Job) -> None:
-        job.watch.book_end(cpu_seconds(job.process.pid or 0))  # includes a job that died
+        job.watch.book_end(cpu_seconds(job.process.pid or 0))  # also for a job that has died
         job.stop()
         self.costs = total_costs(self.costs, job.watch.costs)
 
@@ -212,7 +212,7 @@ class ClassGrader:
             return False
         task, job.task = job.task, None
         if isinstance(answer, SubmissionResult):
-            self._feed(waiting)  # give the job more work while the result is written
+            self._feed(waiting)  # give the job more work before the result is written
             self.on_result(answer)
         else:
             self._again(task, waiting, answer)
@@ -230,7 +230,7 @@ class ClassGrader:
             self._again(task, waiting, reason)
 
     def _restart(self, waiting: _Queue, reason: str) -> None:
-        """Replaces all fork servers, and all jobs that use them, after one server was lost."""
+        """Replaces all fork servers, and all jobs that use them, because one server was lost."""
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)
         for job in self._running:

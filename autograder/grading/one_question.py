@@ -1,4 +1,4 @@
-"""Grades one question again, and keeps the rest of a submission's result."""
+"""Grades a single question again, and keeps the rest of a submission's result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .secret import submitted_digest
 from .sources import QuestionSelector
 from .watch import Watch
 
-#: the beginning of a result's note that only one question was graded again
+#: the beginning of the note in a result that only one question was graded again
 ALONE = "graded again alone: "
 
 
@@ -28,8 +28,8 @@ ALONE = "graded again alone: "
 class OneQuestionGrader:
     """Grades only one question, using another grader for its exercise.
 
-    `before` contains the last results. A submission that has no result, or has changed since its
-    last one, is graded as a whole.
+    `before` contains the last results. A submission without a result, or one that has changed since
+    its last result, is graded as a whole.
     """
 
     inner: Grader
@@ -46,7 +46,7 @@ class OneQuestionGrader:
     def grade(
         self, submission: Submission, assignment: Assignment, watch: Watch | None = None
     ) -> SubmissionResult:
-        """Returns the last result with this question's new result instead of the old one."""
+        """Returns the submission's last result with the question's new result in it."""
         before = self.before.get((submission.student, submission.assignment))
         digest = submitted_digest(submission, assignment)
         if before is None or before.submission_digest != digest:
@@ -60,7 +60,7 @@ class OneQuestionGrader:
 
 
 def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionResult]:
-    """Returns the last result of each submission that was graded."""
+    """Returns the last result of each submission that has been graded."""
     graded = [line for line in results if line.status is SubmissionStatus.GRADED]
     return {line.key: line for line in graded}
 
@@ -68,10 +68,10 @@ def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionRes
 def with_question(
     before: SubmissionResult, now: SubmissionResult, wanted: QuestionSelector
 ) -> SubmissionResult:
-    """Returns the previous result with one question's result from the new one, and a note.
+    """Returns a previous result with a note and with one question's result from a new one.
 
     The result keeps the digest of the suite that judged the rest, so that `--resume` with a
-    different suite grades all of it.
+    different suite grades the whole submission.
     """
     fresh = next(e for e in now.exercises if e.exercise == wanted.exercise)
     exercises = tuple(

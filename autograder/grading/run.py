@@ -1,4 +1,4 @@
-"""The loop of a grading run, which turns submissions into lines in the results file."""
+"""Runs the grading of a class: turns submissions into lines in the results file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .watch import Costs, Stage, total_costs
 
 @dataclass(slots=True)
 class Ledger:
-    """Numbers attempts, counts results, and keeps the results in a file if one is given."""
+    """Numbers attempts, counts results and, if a file is given, keeps the results in it."""
 
     file: ResultsFile | None
     tell: OnResult
@@ -34,7 +34,7 @@ class Ledger:
 
     @classmethod
     def of(cls, file: ResultsFile | None, tell: OnResult) -> Ledger:
-        """Creates a ledger from the lines in the file."""
+        """Creates a ledger from the lines in a file."""
         return cls(file, tell, file.history() if file else History())
 
     def is_graded(self, scope: Scope, task: Task) -> bool:
@@ -47,7 +47,7 @@ class Ledger:
         return key in self.history
 
     def numbered(self, scope: Scope, task: Task) -> Task:
-        """Returns the task with the number of its attempt."""
+        """Returns the task with its attempt's number."""
         submission, assignment = task
         attempt = self.history.attempt(
             submission.student, assignment.name, lambda: scope.submission_digest(task)
@@ -67,11 +67,11 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The outcome of a grading run; `truncated` is the file to which an incomplete line was moved.
+    """The outcome of a grading run; an incomplete line was moved to the file `truncated`.
 
-    `found` contains the submissions for assignments that could be graded; `stopped` maps the other
-    assignments to the reason. `tier` is None if nothing was graded. `costs` contains CPU seconds by
-    stage; it is empty if nothing was graded on this machine.
+    `found` contains the submissions for assignments that could be graded, and `stopped` contains
+    the reason why each other assignment could not be. `tier` is None if nothing was graded. `costs`
+    contains CPU seconds by stage; it is empty if nothing was graded on this machine.
     """
 
     found: FoundSubmissions
@@ -108,13 +108,13 @@ def grade_class(
     backend: Backend | None = None,
     found: FoundSubmissions | None = None,
 ) -> RunReport:
-    """Grades every submission below a folder and appends a line for each to the results file.
+    """Grades every submission in a folder, and appends a line for each to the results file.
 
-    `backend` grades the submissions (default: processes on this machine); `found` contains the
-    submissions, if the caller has already listed them. An assignment whose content is wrong is left
-    out. If there is nothing to grade, no sandbox is started and torch is not loaded. Raises
-    `ContentError` if that leaves no assignment, `UserError` for something that the user must
-    change, `IsolationUnavailable` if no tier works, and `GraderError` if the grader itself fails.
+    `backend` grades the submissions (default: processes on this machine). `found` contains the
+    submissions if the caller has already listed them. An assignment whose content is wrong is left
+    out; if that leaves none, raises `ContentError`. If there is nothing to grade, no sandbox is
+    started, and torch is not loaded. Raises `UserError` for something that the user must change,
+    `IsolationUnavailable` if no tier works, and `GraderError` if the grader itself fails.
     """
     if found is None:
         names = sorted(name for engine in engines for name in engine.names)
@@ -130,7 +130,7 @@ def grade_class(
         if not left:
             raise next(iter(run.stopped.values()))
         costs = total_costs(*run.costs)
-        if costs:  # the time for everything else that this process has done since it started
+        if costs:  # the time for everything else since this process started
             start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]
             costs = total_costs(costs, {Stage.START: start})
         return RunReport(
@@ -146,19 +146,19 @@ def grade_class(
 
 
 def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[Submission]:
-    """Returns the submissions in one shard; `shard` is (index from 1, count)."""
+    """Returns the submissions in a shard, which is given as (index from 1, count)."""
     return [submission for submission in submissions if _is_in_shard(submission, shard)]
 
 
 def _is_in_shard(submission: Submission, shard: tuple[int, int]) -> bool:
     index, count = shard
     name = f"{submission.student}/{submission.assignment}".encode(errors="surrogateescape")
-    # Use a digest: checksums of similar names often fall into the same shard.
+    # Use a digest, because checksums of similar names often fall into the same shard.
     return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") % count == index - 1
 
 
 def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
-    """Raises `UserError`, with the reasons `why`, if a class has results from a stronger tier."""
+    """Raises `UserError` with the reasons `why` if a class has results from a stronger tier."""
     order = list(Tier)
     before = {result.isolation for result in iterate_results(results)}
     strongest = min(before, key=order.index, default=tier)
@@ -175,7 +175,8 @@ def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
 class _Run:
     """A run with its options; `backend` replaces this machine, and `ledger` keeps the results.
 
-    `costs` collects the costs of each engine, and `stopped` the assignments whose content is wrong.
+    `costs` collects the costs for each engine, and `stopped` collects the assignments whose content
+    is wrong.
     """
 
     options: RunOptions
@@ -186,7 +187,7 @@ class _Run:
     stopped: dict[str, ContentError] = field(default_factory=dict)
 
     def grade(self, engine: Engine, submissions: Sequence[Submission]) -> None:
-        """Grades submissions with one engine, except those that are skipped or can't be graded."""
+        """Grades submissions with an engine, except those that are skipped or can't be graded."""
         while True:
             left = [s for s in submissions if s.assignment not in self.stopped]
             names = sorted({submission.assignment for submission in left})

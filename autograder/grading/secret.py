@@ -1,6 +1,7 @@
-"""Computes digests of assignments and keeps the class secret; tests' inputs depend on both.
+"""Computes digests of assignments, and keeps the class secret; tests' inputs depend on both.
 
-A suite alone does not reveal its inputs. Nothing here loads torch or starts a sandbox.
+A suite alone therefore does not reveal its inputs. This module does not load torch or start a
+sandbox.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from ..errors import UserError
 from ..records import Assignment
 from ..submission import Submission, submission_digest
 
-#: the version of judging. A developer increases it when an answer may get a different score
-#: although the suite, the solution and the parts are the same. `--resume` then grades old
-#: submissions again, so the changelog says why
+#: the version of judging. Developers increase it when an answer may get a different score although
+#: the suite, the solution and the parts are the same. `--resume` then grades old submissions again,
+#: so the changelog must say why
 JUDGING = 3
 
 
 def asked_digest(assignment: Assignment) -> str:
     """Returns a digest of the questions: hidden suites, rules, solutions, parts and limits.
 
-    Tests' inputs depend on this digest, so it must not depend on anything else, such as the
+    Tests' inputs depend on this digest, so the digest must not depend on anything else, such as the
     grader's own code, due dates or the catalog of known mistakes.
     """
     files: list[Path] = []
@@ -48,7 +49,7 @@ def suite_digest(assignment: Assignment) -> str:
 
 
 def digest_of_files(files: Iterable[Path], *texts: str) -> str:
-    """Returns the SHA-256 of texts and files, with their names; missing files count as empty."""
+    """Returns the SHA-256 of texts, and of files with their names; missing files count as empty."""
     digest = hashlib.sha256("\0".join(texts).encode())
     for path in files:
         data = path.read_bytes() if path.is_file() else b""
@@ -57,24 +58,24 @@ def digest_of_files(files: Iterable[Path], *texts: str) -> str:
 
 
 def submitted_digest(submission: Submission, assignment: Assignment) -> str:
-    """Returns the digest of a submission's files for an assignment judged by suites."""
+    """Returns the digest of a submission's files for an assignment that suites judge."""
     return submission_digest(submission.folder, assignment.exercises)
 
 
-#: the default name of the secret, in the folder of the results file
+#: the default name of the secret's file, which is next to the results file
 FILE_NAME = "secret.key"
 _BYTES = 32
-#: a longer file is not a secret, but some other file or an endless device
+#: a longer file is not a secret, but a different file or an endless device
 _MOST_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """The seeds for a class's inputs, which are the same on every machine that has the secret.
+    """The seeds for a class's inputs, which are equal on all machines that have the secret.
 
-    `asked` maps the name of an assignment to the digest of its questions. `fixed`, if given, is the
-    seed of every attempt. All first attempts of a class get the same inputs, so equal mistakes get
-    equal points. Knowing the inputs of one attempt does not help with the next.
+    `asked` contains the digest of each assignment's questions. `fixed`, if given, is the seed for
+    every attempt. All first attempts in a class get the same inputs, so equal mistakes get equal
+    points. To know the inputs of one attempt does not help with the next.
     """
 
     asked: Mapping[str, str]
@@ -90,7 +91,7 @@ class Seeds:
 
 
 def class_secret(path: Path) -> bytes:
-    """Returns the secret in a file, or creates one; raises `UserError` if the file is unusable."""
+    """Returns the secret in a file, which is created if missing; raises `UserError` if unusable."""
     try:
         if not path.exists():
             _make(path)
@@ -110,7 +111,7 @@ def class_secret(path: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    """Returns the bytes of a file or of a shell's pipe; a pipe without a writer is empty."""
+    """Returns the bytes in a file or in a shell's pipe; a pipe without a writer is empty."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as file:
         os.set_blocking(descriptor, True)
@@ -120,9 +121,9 @@ def _read(path: Path) -> bytes:
 def named_secret(path: Path | str, results: Path | None = None) -> Path:
     """Returns the path that a user gave for a secret; raises `UserError` if it looks wrong.
 
-    At a misspelled path, a new secret would be created, and all students would get different
-    numbers. Therefore the folder must exist, and if the results file already has lines, the secret
-    must exist as well.
+    If the path was misspelled, a new secret would be created, and all students would get different
+    numbers. Therefore, the folder must exist and, if the results file already has lines, so must
+    the secret.
     """
     place = Path(path)
     if not place.parent.is_dir():
@@ -143,7 +144,7 @@ def _has_lines(results: Path) -> bool:
 def _make(path: Path) -> None:
     """Writes a new secret in one step, because other shards may do so at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")  # with mode 600
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")  # created with mode 600
     try:
         with open(descriptor, "w") as file:
             file.write(secrets.token_hex(_BYTES) + "\n")

@@ -1,6 +1,6 @@
-"""The source of a run's submissions, and the run's options and events.
+"""Defines a run's options and events, and the sources of its submissions.
 
-This module does not load torch, unlike `run`.
+Unlike `run`, this module does not load torch.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class QuestionSelector:
 
 
 def wanted_question(assignments: Sequence[Assignment], name: str) -> QuestionSelector:
-    """Returns the question named `question`, `exercise/question` or `assignment/exercise/question`.
+    """Returns the question that is named with or without its exercise and assignment.
 
-    Raises `UserError` if there is none, or more than one.
+    `name` is `question`, `exercise/question` or `assignment/exercise/question`. Raises `UserError`
+    if there is no such question, or more than one.
     """
     every = [
         QuestionSelector(assignment.name, exercise.name, question.name)
@@ -56,10 +57,10 @@ def wanted_question(assignments: Sequence[Assignment], name: str) -> QuestionSel
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a grading run. `shard` is (index from 1, count).
+    """The options of a grading run; `shard` is (index from 1, count).
 
-    `secret` is the file with the class secret; by default it is next to the results. If `question`
-    is given, only this question is graded again.
+    `secret` is the file with the class secret, by default the one next to the results. If
+    `question` is given, only this question is graded again.
     """
 
     submitted: Path
@@ -74,23 +75,23 @@ class RunOptions:
 
 
 class RunEvents:
-    """Receives events while a run is in progress. The default ignores them."""
+    """Receives events while a run is in progress; by default, ignores them."""
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """Is called before one kind of assignment is graded; `tier` is None if machines differ."""
+        """Is called before a kind of assignment is graded; `tier` is None if machines differ."""
 
     def passed_over(self, tier: Tier, why: str) -> None:
-        """Is called when a weaker tier than the strongest one is used, with the reason."""
+        """Is called, with the reason, if a tier is used that is not the strongest one."""
 
     def graded(self, result: SubmissionResult) -> None:
-        """Is called when a submission has been graded and its line has been written."""
+        """Is called when a submission has been graded and its result written."""
 
 
 Task = tuple[Submission, Assignment]
 
 
 class Source(Protocol):
-    """Provides submissions one by one, without waiting for the next one."""
+    """Provides submissions one by one, without waiting for the next."""
 
     def take(self) -> Task | None:
         """Returns the next submission, or None if none is available now."""
@@ -100,17 +101,17 @@ class Source(Protocol):
         """Returns whether there will be no more submissions."""
 
     def awaited(self) -> Sequence[int]:
-        """Returns descriptors that become readable when there may be another submission."""
+        """Returns descriptors, which become readable when there may be a new submission."""
 
     def planned(self) -> Sequence[Assignment]:
-        """Returns the assignments to plan in advance, with the exercises that should be planned."""
+        """Returns the assignments to plan in advance, with only the exercises to plan."""
 
     def workers(self) -> int | None:
-        """Returns the most workers that all submissions may need, or None if unknown."""
+        """Returns how many workers all submissions may need at most, or None if unknown."""
 
 
 class ListedSubmissions:
-    """A source whose submissions are all known at the start."""
+    """A source of submissions that are all known at the beginning."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks = deque(tasks)
@@ -123,7 +124,7 @@ class ListedSubmissions:
         return not self._tasks
 
     def planned(self) -> Sequence[Assignment]:
-        """Returns each assignment with the exercises that at least one student submitted."""
+        """Returns each assignment with only the exercises that some student has submitted."""
         folders: dict[str, list[Path]] = {}
         for submission, assignment in self._tasks:
             folders.setdefault(assignment.name, []).append(submission.folder)

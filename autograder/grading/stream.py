@@ -21,10 +21,10 @@ from .run import Ledger, refuse_weaker_tier
 from .secret import class_secret
 from .sources import Task
 
-#: longer than any path, or any line of JSON with a path
+#: the maximum length of a line; any path, or line of JSON with a path, is shorter
 LONGEST_LINE = 1 << 16
 _PART, _PARTS = 1 << 16, 16
-#: how many characters of a line that is too long are shown
+#: how many characters of a line are shown if it is too long
 _SHOWN = 200
 ERROR_SCHEMA = "autograder/refused/v1"
 
@@ -34,7 +34,8 @@ class StreamOptions:
     """Options for grading a stream.
 
     If `assignment` is given, all submissions belong to it, no matter what their folders are called.
-    With `results`, lines are also kept in a file, and attempts are counted from its lines.
+    If `results` is given, result lines are also kept in this file, and attempts are counted from
+    its lines.
     """
 
     secret: Path
@@ -46,14 +47,14 @@ class StreamOptions:
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A line that does not name a submission: its number from 1, its text, and the reason."""
+    """A line that does not name a submission: its number (from 1), its text, and the reason."""
 
     line: int
     path: str
     reason: str
 
     def to_json(self) -> dict[str, object]:
-        """Returns the JSON that is written instead of a result."""
+        """Returns the JSON document that is written instead of a result."""
         return {
             "schema": ERROR_SCHEMA,
             "line": self.line,
@@ -64,31 +65,32 @@ class RefusedLine:
 
 @dataclass(frozen=True, slots=True)
 class StreamReport:
-    """The numbers of graded lines, of failures among these, and of refused lines."""
+    """The numbers of lines that were graded, that failed among these, and that were refused."""
 
     graded: int = 0
     failed: int = 0
     refused: int = 0
 
 
-#: called with the outcome of every line, in order of completion
+#: called with the outcome of every line, in the order of completion
 Answer = Callable[[SubmissionResult | RefusedLine], None]
 
 
 def grade_lines(
     engine: Engine, descriptor: int, options: StreamOptions, ready: Ready, answer: Answer
 ) -> StreamReport:
-    """Grades the submissions named on a descriptor, one per line, until it closes; see `grade -`.
+    """Grades the submissions named on a descriptor, one per line, until it is closed.
 
-    `ready` is called when the sandbox has started and the suites are loaded.
+    Implements `grade -`. `ready` is called when the sandbox has started and the suites are loaded.
     """
     names = [options.assignment] if options.assignment else sorted(engine.names)
     scope = Scope.of(engine, map(engine.assignment, names))
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(ResultsFile(options.results)) if options.results else None
         desk = _LineReader(scope, options.assignment, Ledger.of(file, answer), answer)
-        # Plan in advance only if there is one assignment: planning all of them takes as long as
-        # hundreds of submissions, and a caller should not wait for other assignments' plans.
+        # Plan in advance only if there is just one assignment: planning all of them takes as long
+        # as grading hundreds of submissions, and a caller should not wait for other assignments'
+        # plans.
         planned = list(scope.assignments.values()) if options.assignment else []
         source = StreamedSubmissions(descriptor, desk.task_of, planned)
         backend = Jobs(class_secret(options.secret), options.jobs, options.tier)
@@ -100,7 +102,7 @@ def grade_lines(
 
 @dataclass(slots=True)
 class _LineReader:
-    """Turns lines into submissions; if `only` is given, all are for that assignment."""
+    """Turns lines into submissions; if `only` is given, all belong to that assignment."""
 
     scope: Scope
     only: str | None
@@ -110,7 +112,7 @@ class _LineReader:
     _line: int = 0
 
     def task_of(self, line: bytes) -> Task | None:
-        """Returns the submission that a line names; refuses other lines unless they are empty."""
+        """Returns the submission that a line names; refuses any other line unless it is empty."""
         self._line += 1
         text = os.fsdecode(line.strip(b"\r\n"))
         if not text:
@@ -135,7 +137,7 @@ class _LineReader:
 
 
 def _parsed(text: str) -> tuple[str, int | None]:
-    """Returns a line's path, and its attempt number or None; raises `UserError` for bad JSON."""
+    """Returns a line's path, and its attempt number or None; raises `UserError` for wrong JSON."""
     if not text.startswith("{"):
         return text, None
     try:
@@ -157,11 +159,10 @@ def _is_number(attempt: object) -> bool:
 
 
 class StreamedSubmissions:
-    """Submissions that are named on a descriptor, one per line; reads no more than needed.
+    """A source of submissions named on a descriptor, one per line; reads no more than needed.
 
-    `task_of` makes a task from a line; for a line that does not name a submission, it reports the
-    problem and returns None. `planned` contains the assignments that are planned before the first
-    line is read.
+    `task_of` makes a task from a line; if a line does not name a submission, it reports the problem
+    and returns None. `planned` contains the assignments to plan before the first line is read.
     """
 
     def __init__(
@@ -197,10 +198,10 @@ class StreamedSubmissions:
         return None
 
     def _line(self) -> bytes | None:
-        """Returns the next available line, without its end; scans each byte once.
+        """Returns the next line without its end, or None if no line is available.
 
-        If a line is longer than a path can be, only its beginning is kept. Only a few parts are
-        read in a row, so that an endless line does not block other work.
+        Scans each byte only once. If a line is longer than a path can be, keeps only its beginning.
+        Reads only a few parts in a row, so that an endless line does not block other work.
         """
         for _ in range(_PARTS):
             end = self._buffer.find(b"\n", self._looked)

@@ -1,4 +1,4 @@
-"""Grades one submission: reads its files, judges exercises in the sandbox, adds up points."""
+"""Grades a submission: reads its files, judges exercises in the sandbox, and adds up points."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE:
 
 
 class SubmissionGrader:
-    """Grades submissions of a course's assignments with collected suites and a fork server."""
+    """Grades submissions for a course's assignments with collected suites and a fork server."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class SubmissionGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Returns the result of one submission.
+        """Returns the result for a submission.
 
-        Raises `SubmissionError` if its files change during grading, and other errors only for the
-        grader's own faults.
+        Raises `SubmissionError` if its files change during grading, and other errors only if the
+        grader itself fails.
         """
         start = time.perf_counter()
         stamps = _stamps(submission, assignment)
@@ -103,7 +103,7 @@ class SubmissionGrader:
         )
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Makes the plans for first attempts before jobs are forked; all jobs share these plans."""
+        """Makes plans for first attempts before jobs are forked, so that all jobs share them."""
         for assignment in assignments:
             seed = self._seeds.of(assignment.name, 1)
             self._exercises.prepare(assignment.exercises, seed)
@@ -139,9 +139,9 @@ def _stamps(submission: Submission, assignment: Assignment) -> Stamps:
 def _digest_of_read_files(
     submission: Submission, assignment: Assignment, results: Sequence[ExerciseResult]
 ) -> str:
-    """Returns the same as `submitted_digest`, or "" if a file was missing when it was read.
+    """Returns what `submitted_digest` does, or "" if a file was missing when it was to be read.
 
-    A file that is moved or copied during grading could otherwise count as missing, or be read only
+    Otherwise, a file that is moved or copied during grading could count as missing, or be read only
     in part.
     """
     folder, read = submission.folder, zip(assignment.exercises, results, strict=True)
@@ -152,7 +152,7 @@ def _digest_of_read_files(
 
 
 def _unused(submission: Submission, exercises: Sequence[ExerciseResult]) -> tuple[str, ...]:
-    """Returns notes about uploaded files that were not used and that no other note names."""
+    """Returns notes about uploaded files that were not used, unless another note names them."""
     notes = [note for exercise in exercises for note in exercise.notes]
     return unused_notes(submission.folder, [exercise.exercise for exercise in exercises], notes)
 

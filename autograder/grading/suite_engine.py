@@ -1,4 +1,4 @@
-"""The engine for assignments whose hidden suites judge students' code."""
+"""Defines the engine for assignments in which hidden suites judge students' code."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from ..sandbox import ForkServer, Preparation, fork_server_ahead
 from ..submission import Submission
 from .secret import Seeds, asked_digest, submitted_digest, suite_digest
 
-if TYPE_CHECKING:  # importing it loads torch, which the fork server does at the same time
+if TYPE_CHECKING:  # this loads torch, which is better done while the fork server does so, too
     from .submissions import SubmissionGrader
 
 #: starts the fork server for the requested tier
 Start = Callable[[Tier | None], AbstractContextManager[ForkServer]]
 
-#: the fewest workers for which preparing in the fork server pays off (`benchmarks/tricks.py`)
+#: the minimum number of workers for which preparing in the fork server pays off (see
+#: `benchmarks/tricks.py`)
 _MANY_WORKERS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteEngine:
-    """Grades the assignments of a course with their suites; see `grading.engine.Engine`.
+    """Grades a course's assignments with their suites; see `grading.engine.Engine`.
 
-    `start` may provide a fork server that already runs. `seed`, if given, is the seed of every
-    attempt; by default, seeds are derived from the class secret.
+    `start` may provide a fork server that is already running. If `seed` is given, it is the seed
+    for every attempt; by default, seeds are derived from the class secret.
     """
 
     course: Course
@@ -54,7 +55,7 @@ class SuiteEngine:
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> Iterator[ForkServer]:
-        """Starts the fork server for students' code, and meanwhile loads torch in this process."""
+        """Starts the fork server for students' code; meanwhile, loads torch in this process."""
         if self.start:
             with self.start(tier) as fork_server:
                 yield fork_server
@@ -76,7 +77,7 @@ class SuiteEngine:
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> SubmissionGrader:
-        """Collects the suites and returns a grader."""
+        """Collects the suites, and returns a grader."""
         import torch
 
         from .exercises import ask_text
@@ -98,5 +99,5 @@ class SuiteEngine:
 
 
 def _asks_for_layers(assignments: Sequence[Assignment]) -> bool:
-    """Returns whether any question is a class, whose answers are moved to another device."""
+    """Returns whether any question is a class; answers to such questions change devices."""
     return any(q.is_class for a in assignments for e in a.exercises for q in e.questions)

@@ -1,10 +1,10 @@
-"""Records a job's CPU time and its current place in a submission, to tell what ended the job.
+"""Records a job's CPU time and its place in a submission, to find out what ended the job.
 
-The work for one place (a file that is read, a question that is judged, a mistake that is named) has
-a CPU time limit, and the time it takes is added to its stage. A place that ends its job is left out
-when the submission is graded again: the student loses that question, but not the submission. If the
-job was naming a mistake, only the name is lost. Work for all submissions, such as a table of known
-mistakes, has no limit.
+The work for one place (a file that is read, a question that is judged, or a mistake that is named)
+has a limit on CPU time, and its time is added to its stage. A place that ends its job is left out
+when the submission is graded again: the student loses only that question, and not the whole
+submission. If a mistake was being named, only the name is lost. Work for all submissions, such as a
+table of known mistakes, has no limit.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ..submission.bounded import lift_cpu_limit, limit_cpu, limit_memory, requir
 class Stage(StrEnum):
     """The stages of a grading run, in order.
 
-    `START` is everything that no other stage includes, such as the start of the fork server; `ASK`
-    is the time that workers and their forks use. Plans for judging one question again are made when
-    they are first needed, as part of `JUDGE`. `TABLES` is the time for the tables of known
-    mistakes, which are made once per machine.
+    `START` is everything that no other stage includes, such as starting the fork server. `ASK` is
+    the time that workers and their forks use. `JUDGE` includes plans for judging one question
+    again, which are made when they are first needed. `TABLES` is the time for tables of known
+    mistakes, which are made only once on each machine.
     """
 
     START = "start"
@@ -40,7 +40,7 @@ class Stage(StrEnum):
     GRADEBOOK = "gradebook"
 
 
-#: the stages of a job, in order
+#: the stages that a job goes through, in order
 OF_A_JOB = (Stage.READ, Stage.JUDGE, Stage.NAME, Stage.TABLES)
 
 #: CPU seconds by stage
@@ -52,26 +52,26 @@ def total_costs(*costs: Costs) -> Costs:
     return {stage: sum(one.get(stage, 0.0) for one in costs) for stage in stages}
 
 
-#: the most CPU seconds that the grader may spend on one place; a few tenths are usual
+#: the maximum CPU seconds that the grader may spend on one place; a few tenths are usual
 CPU_SECONDS = 30
-#: the most bytes of memory that a job may use in addition to those at its start
+#: the maximum memory, in bytes, that a job may use in addition to that at its start
 _MEMORY = 3 << 30
 _SIZE = 4096
-#: the shared memory contains the number of places entered so far, the seconds of each stage, the
-#: current stage and when it began, then the place
+#: the shared memory contains the number of places entered so far, the seconds for each stage, the
+#: current stage and when it began, and then the place
 _COUNT = 8
 _SECONDS = struct.Struct(f"<{len(OF_A_JOB)}d")
 _NOW = struct.Struct("<bd")
 _STAGE = _COUNT + _SECONDS.size
 _TEXT = _STAGE + _NOW.size
-#: a place is left out after it has ended its job this many times; the first time may be the
+#: a place is left out after it has ended its job this many times, because the first time may be the
 #: machine's fault
 _MOST_ENDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in a submission: an exercise that is read, or a question that is judged or named."""
+    """A place in a submission: an exercise being read, or a question being judged or named."""
 
     exercise: str
     question: str = ""
@@ -85,10 +85,10 @@ class Position:
 
 
 class Watch:
-    """The current place of one job, in memory that it shares with the process that started it."""
+    """A job's current place, in memory that the job shares with the process that started it."""
 
     def __init__(self) -> None:
-        #: the places that ended earlier jobs on this submission
+        #: the places that ended earlier jobs grading this submission
         self.left_out: frozenset[Position] = frozenset()
         self._memory = mmap.mmap(-1, _SIZE)
         self._is_job = False
@@ -96,16 +96,16 @@ class Watch:
 
     @staticmethod
     def require() -> None:
-        """Raises `UserError` if a limit leaves jobs too little memory; called before they start."""
+        """Raises `UserError` if a limit leaves jobs too little memory; called before jobs start."""
         require_memory(_MEMORY)
 
     def begin(self) -> None:
-        """Limits this process's memory; called once in the job."""
+        """Limits this process's memory; called once in a job."""
         self._is_job = True
         limit_memory(_MEMORY)
 
     def enter(self, place: Position) -> None:
-        """Begins the work for a place; in a job, also restores the full CPU time limit."""
+        """Begins the work for a place; in a job, also sets the full limit on CPU time again."""
         naming = "named" if place.is_naming else ""
         data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
         self._write(data + b"\0")
@@ -114,21 +114,21 @@ class Watch:
             limit_cpu(CPU_SECONDS)
 
     def enter_tables(self) -> None:
-        """Begins work that serves all submissions, with no limit and a separate stage."""
+        """Begins work for all submissions, which has no limit and a separate stage."""
         self._write_count()
         self._book(Stage.TABLES)
         if self._is_job:
             lift_cpu_limit()
 
     def leave(self) -> None:
-        """Begins work that belongs to no place; if it ends the job, the grader is at fault."""
+        """Begins work outside all places; if it ends the job, the grader is at fault."""
         self._write(b"\0")
         self._book(None)
         if self._is_job:
             lift_cpu_limit()
 
     def place(self) -> Position | None:
-        """Returns where the job is, or was when it ended; None between two places."""
+        """Returns the place where the job is, or was when it ended; None between two places."""
         text = self._memory[_TEXT:].partition(b"\0")[0].decode("utf-8", "replace")
         naming, _, names = text.partition("\n")
         exercise, _, question = names.partition("\n")
@@ -136,29 +136,29 @@ class Watch:
 
     @property
     def steps(self) -> int:
-        """The number of times the job has entered or left a place, which increases as it works."""
+        """The number of times that the job has entered or left a place, which grows as it works."""
         return int.from_bytes(self._memory[:_COUNT], "little")
 
     @property
     def costs(self) -> Costs:
-        """The CPU seconds of each stage so far, without the work that is still in progress."""
+        """The CPU seconds for each stage so far, without the work that is still in progress."""
         return dict(zip(OF_A_JOB, _SECONDS.unpack_from(self._memory, _COUNT), strict=True))
 
     @property
     def stage(self) -> Stage | None:
-        """The current stage of the job, or the stage in which it ended."""
+        """The job's current stage, or the stage in which it ended."""
         number, _ = _NOW.unpack_from(self._memory, _STAGE)
         return OF_A_JOB[number] if number >= 0 else None
 
     def book_end(self, seconds: float) -> None:
-        """Adds the remaining CPU time of a job that has ended; `seconds` is the job's total."""
+        """Adds the remaining CPU time of a job that has ended; `seconds` is its total time."""
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, max(0.0, seconds - since))
         self._write_stage(None, seconds)
 
     def _book(self, stage: Stage | None) -> None:
-        """Adds the time since the last call to the previous stage, and begins this stage."""
-        now = time.thread_time()  # the process's clock lags behind while it has a limit
+        """Adds the time since the last call to the previous stage, and begins a stage."""
+        now = time.thread_time()  # the process's clock lags behind while the process has a limit
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, now - since)
         self._write_stage(stage, now)
@@ -183,7 +183,7 @@ class Watch:
 
 @dataclass(slots=True)
 class FailureLog:
-    """Counts the places where jobs ended on one submission, and decides which to leave out."""
+    """Counts the places in a submission where jobs ended, and decides which to leave out."""
 
     left_out: frozenset[Position] = frozenset()
     _times: Counter[Position] = field(default_factory=Counter)
@@ -191,7 +191,7 @@ class FailureLog:
     def count(self, place: Position | None, out_of_time: bool) -> bool:
         """Counts a job's end at a place; returns whether to try again.
 
-        If the job ended because it ran out of time, the place is left out at once.
+        If the job ended because it had run out of time, the place is left out at once.
         """
         if place is None or place in self.left_out:
             return False

@@ -26,21 +26,22 @@ from ..watch import Costs
 from .node import GraderPlugin, grade_batch
 from .packing import Document, encode, pack
 
-#: number of submissions in a batch, which takes a few seconds; the batches of a lost worker are
-#: graded again
+#: the number of submissions in a batch, which takes a few seconds; if a worker is lost, its batches
+#: are graded again
 BATCH = 16
-#: batches queued for each thread of a worker, so that no thread waits for this machine
+#: the number of batches queued for each thread of a worker, so that no thread waits for this
+#: machine
 _AHEAD = 2
 _CONNECT_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A backend of `grading.run.grade_class` that grades on the workers of a Dask scheduler.
+    """A backend for `grading.run.grade_class` that grades on the workers of a Dask scheduler.
 
-    If a worker is lost, other workers grade its batches again. Raises `UserError` for assignments
-    without hidden suites, or if no scheduler or worker answers, and `GraderError` if a worker has a
-    different version of the grader.
+    If a worker is lost, other workers grade its batches again. Raises `UserError` for an assignment
+    without hidden suites, or if no scheduler or no worker answers. Raises `GraderError` if a worker
+    has a different version of the grader.
     """
 
     address: str
@@ -48,7 +49,7 @@ class Cluster:
     tier: Tier | None = None
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
-        """Grades on the workers; returns no costs, because workers do not report theirs."""
+        """Grades on the workers; returns no costs, because workers don't report theirs."""
         engine = scope.engine
         if not isinstance(engine, SuiteEngine):
             raise UserError(
@@ -70,7 +71,7 @@ class _Lines:
     tier: Tier = Tier.NONE
 
     def take(self, task: Task, line: bytes) -> None:
-        """Adds the student's name, which workers do not receive, to a result and passes it on."""
+        """Passes on a result with the student's name added, which workers don't receive."""
         submission, assignment = task
         result = SubmissionResult.from_json(json.loads(line))
         if result.suite_digest != self.scope.suite_digests[assignment.name]:
@@ -111,7 +112,7 @@ class _Run:
         self._fill(waiting, running)
         for future in running:
             batch = self._batches.pop(future)
-            if future.status == "lost":  # the result was lost with its worker: wait again
+            if future.status == "lost":  # the result was lost with its worker: wait for it again
                 self._batches[future] = batch
                 running.add(future)
                 continue
@@ -120,7 +121,7 @@ class _Run:
                     self.lines.take(task, line)
             elif future.status != "error":
                 raise _gone(future.status)
-            elif len(batch) > 1:  # one of them may have ended a grader: send each alone
+            elif len(batch) > 1:  # one of them may have ended a grader: send each separately
                 for task in batch:
                     self._begin([task], running)
             else:
@@ -133,7 +134,7 @@ class _Run:
             self._begin(batch, running)
 
     def _begin(self, batch: Sequence[Task], running: as_completed) -> None:
-        """Sends a batch; submissions whose folder can't be read are reported as failed at once."""
+        """Sends a batch; a submission whose folder can't be read is reported as failed at once."""
         packed = [(task, document) for task in batch if (document := self._packed(task))]
         if not packed:
             return

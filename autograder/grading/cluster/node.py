@@ -20,11 +20,11 @@ from .packing import Document, decode, unpack
 
 
 class NodeError(Exception):
-    """Raised if a worker's grader ends or fails to start; the message contains its output."""
+    """Raised if a worker's grader fails to start or ends; the message contains its output."""
 
 
 class WarmGrader:
-    """A running grader in a separate process; it ends when this process closes its input."""
+    """A running grader in a separate process, which ends when this process closes its input."""
 
     def __init__(self, folder: Path, options: list[str]) -> None:
         self._submitted = folder / "submitted"
@@ -83,7 +83,7 @@ class WarmGrader:
             name = json.loads(line).get("student")
             if name is not None:
                 self._waiting.pop(name).put(line)
-            else:  # the grader refused a submission: this machine has a different course
+            else:  # the grader refused a submission, so this machine has a different course
                 self._printed.write(line)
                 break
         self._process.kill()
@@ -101,15 +101,15 @@ class WarmGrader:
 
 
 class GraderPlugin(WorkerPlugin):
-    """Starts a worker's grader as soon as the worker is available, and ends it with the worker.
+    """Starts a worker's grader when the worker becomes available, and ends it with the worker.
 
-    It contains only the instructor's own data: the course and the class secret.
+    The plugin contains only the instructor's own data: the course and the class secret.
     """
 
     idempotent = True
 
     def __init__(self, name: str, course: bytes, secret: bytes, options: list[str]) -> None:
-        """`course` is a zip archive of the files that grading needs; `options` go to `grade -`."""
+        """`course` is a zip of the files needed for grading; `options` are passed to `grade -`."""
         self.name = name
         self._course = course
         self._secret = secret
@@ -118,9 +118,9 @@ class GraderPlugin(WorkerPlugin):
         self._grader: WarmGrader | None = None
 
     def setup(self, worker: Worker) -> None:
-        """Unpacks the course; dask calls this on every worker, including those that join later."""
+        """Unpacks the course; Dask calls this on every worker, including those that join later."""
         self._lock = threading.Lock()
-        # in dask's own folder, where the next worker removes the files of a worker that was killed
+        # use Dask's own folder: if this worker is killed, the next one removes its files there
         self._folder = Path(tempfile.mkdtemp(prefix="autograder-", dir=worker.local_directory))
         with zipfile.ZipFile(BytesIO(self._course)) as archive:
             archive.extractall(self._folder / "course")
@@ -134,7 +134,7 @@ class GraderPlugin(WorkerPlugin):
         self._grader = WarmGrader(self._folder, self._options)
 
     def teardown(self, worker: Worker) -> None:
-        """Ends the grader and removes its files. Dask calls this when the run or worker ends."""
+        """Ends the grader and removes its files; Dask calls this when the run or worker ends."""
         if self._grader:
             self._grader.close()
         if self._folder:
@@ -151,7 +151,7 @@ class GraderPlugin(WorkerPlugin):
 
 
 def grade_batch(name: str, data: bytes) -> bytes:
-    """Grades an encoded batch with the worker's plugin named `name`; returns the result lines."""
+    """Grades an encoded batch with the worker's plugin called `name`; returns the result lines."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, GraderPlugin)
     return b"".join(plugin.grade(decode(data)))

@@ -1,4 +1,4 @@
-"""Converts submissions to bytes and back, in a format that executes no code when it is read."""
+"""Converts submissions to bytes and back, in a format that can be read without executing code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ...errors import SubmissionError
 from ...records import Assignment
 from ...submission.opened import MAX_NOTEBOOK_BYTES, read_bytes
 
-#: the most entries of a folder that are packed in addition to the exercises' files;
-#: `submission.intake` reads as many
+#: the maximum number of entries in a folder that are packed in addition to the exercises' files;
+#: `submission.intake` reads the same number
 _MOST_ENTRIES = 200
 _LOOK_INTO = 1 << 20
-#: the largest total size, in bytes, of the other files that are packed
+#: the maximum total size, in bytes, of the other files that are packed
 _MOST_OTHERS = 64 << 20
 
 Document = dict[str, Any]
@@ -44,7 +44,7 @@ def pack(folder: Path, assignment: Assignment) -> Document:
 
 
 def unpack(document: Document, folder: Path) -> None:
-    """Creates the folder from its entries. Links have no target, because no grader follows them."""
+    """Creates a folder from its entries; links have no target, because no grader follows them."""
     folder.mkdir(parents=True)
     for name, kind, data in document["entries"]:
         path = folder / name
@@ -77,7 +77,7 @@ def _paths(folder: Path, counting: set[str]) -> Iterator[Path]:
         path = folder / name
         yield path
         if _kind(path) == "folder":
-            with contextlib.suppress(OSError):  # skip the contents of a folder that can't be listed
+            with contextlib.suppress(OSError):  # skip the contents of folders that can't be listed
                 yield from (path / inner for inner in sorted(os.listdir(path))[:_MOST_ENTRIES])
 
 

@@ -1,1 +1,1 @@
-"""Judges one exercise in a submission: runs suites on sandboxed answers, and computes verdicts."""
+"""Judges an exercise in a submission: runs suites on sandboxed answers, and computes verdicts."""

@@ -1,4 +1,4 @@
-"""The pytest plugin for hidden suites: it provides solutions, and submissions in the sandbox."""
+"""The pytest plugin for hidden suites: provides solutions, and submissions in the sandbox."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Finds the solutions, and starts the sandbox if `--submission` is given."""
-    torch.set_num_threads(1)  # as in a worker: threads do not pay off for small tensors
+    torch.set_num_threads(1)  # as in a worker, because threads don't pay off for small tensors
     suite_plugin.pytest_configure(config)
     root = Path(config.rootpath)
     if (root / "solutions").is_dir():
         config.stash[SOLUTIONS] = from_folder(root / "solutions")
-        # without --submission, the solutions are judged
+        # without --submission, the solutions themselves are judged
         config.stash.setdefault(ANSWERS, config.stash[SOLUTIONS])
     folder = config.getoption("--submission")
     if folder:

@@ -1,6 +1,6 @@
-"""Runs the tests of one exercise, except those whose outcome is already known.
+"""Runs an exercise's tests, except those whose outcome is already known.
 
-The outcome is known if the replies agree with the solution's, or if the same replies have been
+A test's outcome is known if the replies agree with the solution's, or if the same replies have been
 judged before.
 """
 
@@ -17,12 +17,12 @@ from .verdicts import TestOutcome
 
 T = TypeVar("T")
 
-#: the most entries in each cache; a message has up to 2,000 characters
+#: the maximum number of entries in each cache; a message has up to 2,000 characters
 _MAX_REMEMBERED = 4096
 
 
 class LimitedCache(Generic[T]):
-    """A cache of limited size that keeps the most recently used entries."""
+    """A cache of limited size, which keeps the most recently used entries."""
 
     def __init__(self, size: int = _MAX_REMEMBERED) -> None:
         self._size = size
@@ -35,7 +35,7 @@ class LimitedCache(Generic[T]):
         return value
 
     def put(self, key: Hashable, value: T) -> None:
-        """Stores a value; drops the least recently used one if there are too many."""
+        """Stores a value; if there are too many, drops the least recently used one."""
         self._known[key] = value
         if len(self._known) > self._size:
             del self._known[next(iter(self._known))]
@@ -69,10 +69,10 @@ class Judgement(Observer):
         self._answers.begin_test(test)
 
     def judged(self, run: RunTest) -> TestOutcome:
-        """Returns the outcome of a test, which runs only if its outcome is not known yet.
+        """Returns the outcome of a test; runs the test only if its outcome is not known yet.
 
-        If all its replies are recorded, the test ends at its first failure, because only this
-        failure counts and no other call needs to be made.
+        If all replies to its requests are recorded, the test ends at its first failure: only this
+        failure counts, and there are no calls left to make.
         """
         if passed := self._answers.passed():
             return passed
@@ -93,7 +93,7 @@ class Judgement(Observer):
 
 
 def _without_traces(outcome: TestOutcome) -> TestOutcome:
-    """Returns an outcome whose exception keeps its text, but refers to nothing else."""
+    """Returns the outcome with an exception that keeps its text but refers to nothing else."""
     if outcome.failure is None:
         return outcome
     failure = outcome.failure.with_traceback(None)

@@ -1,7 +1,7 @@
-"""Decides which parts of `autograder.parts` an exercise gets, and detects answers that are parts.
+"""Decides which of `autograder.parts` an exercise may use, and detects answers that are parts.
 
-A part is meant to be used in other exercises. As the answer to its own question, it earns nothing,
-whether it is imported or copied, even with changed names, comments and layout.
+A part is meant to be used in other exercises. As the answer to its own question, it earns no
+points, whether it is imported or copied, even with changed names, comments and layout.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FOLDER = Path(_package.__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class PartModule:
-    """A module of `autograder.parts` for a worker; answers may import its `parts`."""
+    """A module in `autograder.parts` for a worker; answers may import its `parts`."""
 
     name: str
     text: str
@@ -29,10 +29,10 @@ class PartModule:
 
 
 def parts_given(solution: str) -> tuple[str, ...]:
-    """Returns the parts that a solution (and thus its stub) imports, directly or indirectly.
+    """Returns the parts that a solution, and therefore its stub, imports, directly or indirectly.
 
-    A student who writes a class instead of importing a part also needs the parts that the class
-    uses.
+    Includes the parts that these parts use, because a student may write a class instead of
+    importing it as a part.
     """
     taken = dict.fromkeys(
         alias.name
@@ -46,7 +46,7 @@ def parts_given(solution: str) -> tuple[str, ...]:
 
 
 def _parts_below(module: str) -> Iterator[str]:
-    """Yields the parts that a module of the package imports, directly or indirectly."""
+    """Yields the parts that a module in the package imports, directly or indirectly."""
     for node in ast.parse(_text_of(module)).body:
         if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
             yield from (alias.name for alias in node.names if alias.name in _package.__all__)
@@ -59,7 +59,7 @@ def _text_of(module: str) -> str:
 
 @lru_cache
 def modules_of(given: tuple[str, ...]) -> tuple[PartModule, ...]:
-    """Returns the modules of the parts in `given`, each after the modules that it imports."""
+    """Returns the modules with the parts in `given`, each after the modules that it imports."""
     found: dict[str, PartModule] = {}
     for name in given:
         _collect(_module_of(name), frozenset(given), found)
@@ -81,7 +81,7 @@ def _module_of(part: str) -> str:
 
 
 def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
-    """Returns why an answer that uses or copies a part earns nothing; None if it does neither.
+    """Returns why an answer earns no points if it uses or copies a part; None if it does neither.
 
     `given` contains the parts that the exercise may use.
     """
@@ -102,7 +102,7 @@ def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
 
 
 def _parts_used(source: str, question: str) -> Iterator[str]:
-    """Yields the parts that an answer uses; the package itself is not a part."""
+    """Yields the parts that an answer uses; importing only the package itself does not count."""
     for name in sorted(names_used(source, question)):
         if name.startswith(f"{PACKAGE}."):
             yield name.removeprefix(f"{PACKAGE}.").partition(".")[0]
@@ -119,10 +119,10 @@ def _is_copy(source: str, question: str) -> bool:
 
 
 def outlines(definition: ast.stmt, source: str) -> frozenset[str]:
-    """Returns the outlines of a function, or of all methods of a class.
+    """Returns the outline of a function, or the outlines of all methods in a class.
 
-    An outline is the code regardless of names, comments and layout, so two functions with the same
-    outline are copies. Names from torch are written in full, so that `F.relu` and
+    An outline is the code without its own names, comments and layout, so two functions with the
+    same outline are copies. Names from torch are written in full, so that `F.relu` and
     `nn.functional.relu` are equal.
     """
     imported = imports_of(source)
@@ -146,7 +146,7 @@ def _code(function: ast.FunctionDef) -> list[ast.stmt]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Replaces the names that an author chose with numbered ones, in order of appearance."""
+    """Replaces the names that an author has chosen with numbers, in order of appearance."""
 
     def __init__(self, imported: Mapping[str, str]) -> None:
         self._imported = imported

@@ -1,8 +1,8 @@
-"""Plans a suite: records its requests to the solution with one seed, to be sent in one batch.
+"""Plans a suite: records its requests to the solution with a seed, to send them in one batch.
 
-A test's requests may depend on earlier answers. If a submission's test makes a request that is not
-in the plan, the test begins again without the plan, and its calls are made one by one. If a worker
-fails during the batch, it is replaced, and all calls are made one by one.
+A test's requests may depend on earlier replies. If, for a submission, a test makes a request that
+is not in the plan, the test begins again without the plan, and its calls are made one by one. If a
+worker fails during the batch, it is replaced, and all calls are made one by one.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _MAX_BYTES = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """The encoded requests of one test, and the position of their replies in the batch.
+    """The encoded requests of a test, and the position of the replies to them in the batch.
 
-    `asks` contains the answers that the test calls; `names` contains the answers whose code it
-    inspects for names. `passed` is the outcome for replies that fit the `agreement`, which may be
+    `asks` contains the answers that the test calls, and `names` contains the answers in whose code
+    it looks for names. `passed` is the outcome for replies that fit the `agreement`, which may be
     None.
     """
 
@@ -60,7 +60,7 @@ class TestPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All requests of one suite with one seed; `cpu_seconds` is the solution's time for them.
+    """All of a suite's requests with one seed; `cpu_seconds` is the time that the solution takes.
 
     `agreement` combines the agreements (see `reply_agreement`) of all tests that have one.
     """
@@ -95,9 +95,9 @@ def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
 
 
 def _unusable(test: str, failure: Exception) -> ContentError:
-    """Returns the error for a test that no answer can pass.
+    """Returns the error for a test that no answer can pass, because the solution fails it.
 
-    The error refers to the last line of the traceback that is not in an installed package.
+    The error refers to the traceback's last line that is not in an installed package.
     """
     places = traceback.extract_tb(failure.__traceback__)
     own = [place for place in places if "site-packages" not in place.filename]
@@ -113,9 +113,9 @@ def _unusable(test: str, failure: Exception) -> ContentError:
 class Rehearsal(RequestImplementation, Observer):
     """Answers requests with the solution, like a worker, and records each test's requests.
 
-    `requests` maps each question and test to its requests. `cpu_seconds` is their total time, and
+    `requests` contains the requests by question and test. `cpu_seconds` is their total time, and
     `kernels` says whether they were the first to need the second device's kernels, which are loaded
-    late.
+    only on first use.
     """
 
     cpu_seconds = 0.0
@@ -165,7 +165,7 @@ class Rehearsal(RequestImplementation, Observer):
         return value_of(reply)
 
     def _answer(self, request: tuple[Any, ...]) -> RawReply:
-        """Answers a request with a separate random state, which draws in tests do not affect."""
+        """Answers a request with a separate random state, unaffected by random numbers in tests."""
         theirs = torch.get_rng_state()
         if self._drawn is not None:
             torch.set_rng_state(self._drawn)
@@ -179,7 +179,7 @@ class Rehearsal(RequestImplementation, Observer):
         return self._solution.names_used(name)
 
     def plan(self) -> Plan:
-        """Returns the recorded requests as one batch; each question begins with a seed request."""
+        """Returns the recorded requests as one batch; each question begins with setting a seed."""
         asked: list[tuple[Any, ...]] = []
         tests: dict[tuple[str, str], TestPlan] = {}
         seeded = None
@@ -207,14 +207,14 @@ class Rehearsal(RequestImplementation, Observer):
         return Plan(self._seed, batch, tests, agreements, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
-        """Returns the agreement of a test, or None if the test also inspects names, or fails."""
+        """Returns the agreement for a test, or None if the test also looks at names, or fails."""
         if test in self._names or self._outcomes[test].failure is not None:
             return None
         return agreement(self._replies[test], self._witnesses[test])
 
 
 class Plans:
-    """The plans for a run's suites, by seed; each is made when it is first needed."""
+    """The plans for a run's suites, by seed; each plan is made when it is first needed."""
 
     def __init__(self, runner: SuiteRunner) -> None:
         self._runner = runner
@@ -228,23 +228,23 @@ class Plans:
         return self._plans[key]
 
 
-#: the CPU seconds for all questions together: the first number plus the second number times the
-#: solution's time. This suffices for answers that loop over every number, which take up to 3 s. If
-#: the time runs out, all calls are made again, one by one
+#: the limit on the CPU seconds for all questions together is the first number, plus the second
+#: number times the solution's time. This is enough for answers that loop over every number, which
+#: take up to 3 s. If the time runs out, all calls are made again, one by one
 _CPU_SECONDS, _TIMES = 3.0, 4.0
-#: the beginnings of replies that depend only on the request and the code. Other replies report a
-#: limit, or a hint about the submission is added to them
+#: the beginnings of replies that depend only on the request and the code. Other replies report that
+#: a limit was reached, or contain a hint about the submission
 _PLAIN = (b'{"U": ["ok", ', b'{"U": ["raised", ')
 _MISSING = b'{"U": ["missing", '
 _A_THREAD = THREAD.encode()
 
 
 class RequestNotPlanned(BaseException):
-    """Raised if a test makes a request that is not in the plan, so it must run call by call."""
+    """Raised if a test's request is not in the plan, so its calls must be made one by one."""
 
 
 class PlannedImplementation(RemoteImplementation):
-    """Calls the answers to one exercise according to a plan. Close it after use."""
+    """Calls an exercise's answers according to a plan; close it after use."""
 
     def __init__(
         self,
@@ -263,8 +263,8 @@ class PlannedImplementation(RemoteImplementation):
         #: whether the replies to all tests agree with the solution's
         self._agrees = False
         self._asked = False
-        #: digests of requests that were made one by one, with their replies; None if a reply
-        #: reported a limit
+        #: the digests of requests that were made one by one, with their replies; None if a reply
+        #: reported that a limit was reached
         self._apart: list[bytes] | None = []
         self._test: TestPlan | None = None
         self._next = 0
@@ -284,11 +284,11 @@ class PlannedImplementation(RemoteImplementation):
             self._test = self._plan.tests.get((self._question, test))
 
     def leave_plan(self) -> None:
-        """Lets the current test make each call separately."""
+        """Makes each call of the current test separately from now on."""
         self._test = None
 
     def passed(self) -> TestOutcome | None:
-        """Returns the outcome of the test if the replies agree with the solution's, or None."""
+        """Returns the test's outcome if the replies agree with the solution's, otherwise None."""
         if self._test is None or self._test.agreement is None or self._replies is None:
             return None
         if any(map(self._fails, self._test.asks)):
@@ -300,7 +300,7 @@ class PlannedImplementation(RemoteImplementation):
         return None
 
     def digest(self) -> bytes | None:
-        """Returns a digest of everything that the outcome depends on; None if that is unknown."""
+        """Returns a digest of all that the outcome depends on, or None if that is unknown."""
         if self._test is None or self._replies is None or any(map(self._fails, self._test.asks)):
             return None
         digest = hashlib.blake2b(digest_size=16)
@@ -340,7 +340,7 @@ class PlannedImplementation(RemoteImplementation):
         try:
             most = self._limits.reply_bytes
             return value_of(wire.decode(header, bytearray(data), most_bytes=most))
-        except wire.BadFrame:  # call the answers again, in a fresh worker
+        except wire.BadFrame:  # call the answers again, in a new worker
             self.close()
             self._replies = None
             raise RequestNotPlanned from None
@@ -349,7 +349,7 @@ class PlannedImplementation(RemoteImplementation):
             raise
 
     def _ask_apart(self, name: str, request: tuple[Any, ...]) -> Any:
-        """Makes one request that is not in the plan, and remembers its reply."""
+        """Makes a request that is not in the plan, and remembers the reply."""
         try:
             value = super().ask(name, *request)
         except AnswerRaised as fault:
@@ -376,7 +376,7 @@ class PlannedImplementation(RemoteImplementation):
             self.close()
             return None
         is_idle = self._session is not None and self._session.idle
-        # Another question may have started a thread; only separate calls show which one.
+        # Any question may have started a thread; only separate calls show which one did.
         if is_idle and not any(_A_THREAD in header for header, _ in replies):
             return replies
         self.close()

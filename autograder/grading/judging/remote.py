@@ -1,6 +1,6 @@
-"""Provides an `Implementation` whose answers to one exercise run in a sandboxed worker.
+"""Provides an `Implementation` that runs an exercise's answers in a sandboxed worker.
 
-The worker is replaced after a crash or time-out, so that one answer's failure does not affect the
+The worker is replaced after a crash or timeout, so that one answer's failure does not affect the
 others.
 """
 
@@ -37,7 +37,7 @@ _AT_IMPORT = (
     "\nSubmit definitions only: remove code that tries them, or put it below "
     '`if __name__ == "__main__":`'
 )
-#: kinds of objects that a function returns because of a wrong keyword, with advice for each
+#: the kinds of objects that functions return because of a wrong keyword, with advice for each
 _NO_ANSWERS = (
     ("generator", " (this one uses `yield`: write `return`)"),
     ("coroutine", " (this one is `async def`: write `def`)"),
@@ -45,7 +45,7 @@ _NO_ANSWERS = (
 
 
 class RemoteImplementation(RequestImplementation):
-    """Calls the answers to one exercise in a sandbox. Close it after use."""
+    """Calls an exercise's answers in a sandbox; close it after use."""
 
     def __init__(
         self,
@@ -63,22 +63,22 @@ class RemoteImplementation(RequestImplementation):
         self._open_worker = open_worker
         self._answers = answers
         self._limits = limits
-        # derived, so that a worker does not learn the seed of its inputs
+        # derived, so that a worker does not learn the seed of the inputs
         self._seed = int.from_bytes(hashlib.sha256(f"worker {seed}".encode()).digest()[:4], "big")
         self._session: Session | None = None
         self._load_fault: AnswerFault | None = None
         self._budget = Budget.of(limits)
         self._ends: list[AnswerFault] = []
         self._refusals: dict[str, str | None] = {}
-        self.ruled: set[str] = set()  # questions for which a test inspects the names in the code
+        self.ruled: set[str] = set()  # questions for which a test looks at the names in the code
         self._draws = seed
         self._question = ""
         self._seeded = ""
-        #: the questions that the worker has answered, each of which may have left a thread in it
+        #: the questions that the worker has answered; each may have left a thread in it
         self._asked_for: set[str] = set()
 
     def begin_question(self, question: str) -> None:
-        """Begins a question with a full budget; ends threads that the previous question left."""
+        """Begins a question with a full budget; ends threads left by the previous question."""
         self._budget = Budget.of(self._limits)
         self._ends = []
         self._question, self._seeded = question, ""
@@ -88,7 +88,7 @@ class RemoteImplementation(RequestImplementation):
             self.close()
 
     def refuse(self, fault: AnswerFault) -> None:
-        """Refuses all requests for the current question: each call raises this fault."""
+        """Refuses all requests for the current question by raising this fault for each."""
         self._ends = [fault] * _MAX_ENDS
 
     def names_used(self, name: str) -> frozenset[str]:
@@ -97,7 +97,7 @@ class RemoteImplementation(RequestImplementation):
         return names_used(self._answers.text, name, apart)
 
     def ask(self, name: str, *request: Any) -> Any:
-        """Sends one request to the worker, within the question's budget."""
+        """Sends a request to the worker, within the question's budget."""
         self._refuse(name)
         self._refuse_any()
         session = self._ready()
@@ -123,11 +123,11 @@ class RemoteImplementation(RequestImplementation):
         return watched
 
     def replies(self, batch: Batch, budget: Budget) -> list[RawReply]:
-        """Returns the replies to a batch, undecoded; raises `AnswerFault` if the worker ends."""
+        """Returns the encoded replies to a batch; raises `AnswerFault` if the worker ends."""
         return self._ready().ask_several(budget, batch)
 
     def _refuse(self, name: str) -> None:
-        """Raises an answer's fault if it is known before the call."""
+        """Raises an answer's fault if it is known without a call."""
         if name in self._answers.broken:
             raise AnswerFault(self._answers.broken[name])
         if text := self._refusal(name):
@@ -146,7 +146,7 @@ class RemoteImplementation(RequestImplementation):
         return self._refusals[name]
 
     def _check_that_the_answer_failed(self) -> None:
-        """Tries a new worker; raises `SandboxError` if the fork server itself has ended."""
+        """Tries a new worker; raises `SandboxError` if it was the fork server that has ended."""
         probe = self._open_worker()
         try:
             probe.ask(Budget.of(self._limits), "load", "probe", "", 0)
@@ -191,7 +191,7 @@ class RemoteImplementation(RequestImplementation):
             if not self._session.alive:
                 self._check_that_the_answer_failed()
             text = f"{self._answers.file} fails when it is imported: {fault}{_AT_IMPORT}"
-            # No answer has raised this, so a test that expects an error must not accept it.
+            # No answer has raised this error, so a test that expects an error must not accept it.
             kind = AnswerFault if isinstance(fault, AnswerRaised) else type(fault)
             self._load_fault = kind(text)
             raise copy.copy(self._load_fault) from None
@@ -199,14 +199,14 @@ class RemoteImplementation(RequestImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """Returns the CPU time limits for statements that no answer needs, and for all others."""
+    """Returns the CPU time limits for a statement that no answer needs, and for any other."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 
 def question_seed(seed: int, question: str) -> int:
-    """Returns the seed for an answer's own random numbers; it does not reveal the inputs' seed.
+    """Returns the seed for an answer's own random numbers, which does not reveal the inputs' seed.
 
-    With this seed, equal answers draw the same numbers, no matter what earlier answers have drawn.
+    With this seed, equal answers draw equal numbers, no matter what earlier answers have drawn.
     """
     text = f"worker {seed} {question}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:4], "big")

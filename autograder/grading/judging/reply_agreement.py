@@ -1,11 +1,11 @@
-"""Skips a test whose replies match the solution's.
+"""Makes it possible to skip a test if the replies match the solution's.
 
 A test sees the form of a reply (types, shapes, dtypes, everything except the numbers in tensors)
-and these numbers. If the plan's records (see `Witness`) show that a test only compares the numbers
-of a tensor, and that it passed for the solution, it also passes for every reply of the same form
-whose numbers are close enough. If a test does anything else with the numbers, such as counting
-zeros, they must equal the solution's up to rounding, because rounding must not decide a verdict.
-All numbers in a test are compared in a few operations.
+and these numbers. Suppose that, according to the plan's records (see `Witness`), a test passed for
+the solution and did nothing with a tensor's numbers but compare them. Then it also passes for every
+reply of the same form whose numbers are close enough. If a test does anything else with the
+numbers, such as counting zeros, they must equal the solution's up to rounding, because rounding
+must not decide a verdict. All numbers in a test are compared in a few operations.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from ...suite.witness import After, Testimony, Witness
 _Kind = type[np.floating[Any]]
 _KINDS: dict[torch.dtype, _Kind] = {torch.float32: np.float32, torch.float64: np.float64}
 #: the largest relative difference from the solution for a number that a test reads: dozens of units
-#: in the last place, an eighth of the usual tolerance in float32 and less in float64. If the
-#: solution's number is zero, only zero agrees
+#: in the last place, which is an eighth of the usual tolerance in float32, and less in float64. If
+#: the solution's number is zero, only zero agrees
 _ROUNDING = {dtype: 100 * torch.finfo(dtype).eps for dtype in _KINDS}
 
-#: the alignment in bytes of a test's replies among those of all tests
+#: the alignment, in bytes, of each test's replies when those of all tests are joined
 _ALIGNMENT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A run of adjacent floating-point numbers: position, dtype, expected values, tolerances."""
+    """Adjacent floating-point numbers: their position, dtype, expected values and tolerances."""
 
     at: int
     kind: _Kind
@@ -51,7 +51,7 @@ class _Row:
         return self.near(np.frombuffer(data, self.kind, len(self.expected), self.at))
 
     def near(self, numbers: NDArray[np.floating[Any]]) -> bool:
-        """Returns whether `numbers` are close enough, by the rule of `torch.isclose`."""
+        """Returns whether `numbers` are close enough, as defined by `torch.isclose`."""
         got = numbers.astype(np.float64)
         close = (np.abs(got - self.expected) <= self.allowed) | (got == self.expected)
         return bool(close.all())
@@ -59,7 +59,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _RowAfter:
-    """The expected results of a function applied to a tensor of the given shape."""
+    """The expected numbers after a function has been applied to a tensor of the given shape."""
 
     function: After
     shape: torch.Size
@@ -73,7 +73,7 @@ class _RowAfter:
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
-    """Numbers of one dtype at many positions, whose 4-byte words are at multiples of 4 bytes."""
+    """Numbers of one dtype at many positions, which are all multiples of 4 bytes."""
 
     words: NDArray[np.intp]
     row: _Row
@@ -96,13 +96,13 @@ class Agreement:
     headers: tuple[bytes, ...]
     data: bytes
     rows: tuple[_Row | _RowAfter | _Gathered, ...]
-    #: the rows that must not agree with the replies
+    #: the rows with which the replies must not agree
     apart: tuple[_Row | _RowAfter, ...]
     #: the ranges of bytes that must be equal
     exact: tuple[tuple[int, int], ...]
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Returns whether a test is sure to pass with these replies; if not, it may still pass."""
+        """Returns whether a test is sure to pass with these replies; otherwise it still may."""
         if any(h != header for (h, _), header in zip(replies, self.headers, strict=True)):
             return False
         data = b"".join([data for _, data in replies])
@@ -121,7 +121,7 @@ class Agreement:
 def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agreement:
     """Returns the agreement with the solution's replies.
 
-    `witnesses` contains, in order, those tensors in the replies that have memory.
+    `witnesses` contains, in order, the tensors in the replies that have memory.
     """
     at = 0
     near = _Numbers()
@@ -149,10 +149,10 @@ def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agre
 
 @dataclass(frozen=True, slots=True)
 class JointAgreement:
-    """The agreements of many tests; all numbers of one dtype are compared in one operation.
+    """The agreements for many tests; compares all numbers of a dtype in one operation.
 
     `parts` contains, for each test, the position of its first reply, the position after its last
-    reply, and the bytes that are added after its replies to align the next test's numbers.
+    reply, and the padding bytes after its replies that align the next test's numbers.
     """
 
     parts: tuple[tuple[int, int, bytes], ...]
@@ -160,7 +160,7 @@ class JointAgreement:
 
     @classmethod
     def of(cls, tests: Iterable[tuple[int, Agreement]]) -> JointAgreement:
-        """Joins the agreements of tests, each given with the position of the test's first reply."""
+        """Joins the agreements for tests, each with the position of the test's first reply."""
         parts, headers, data = [], list[bytes](), bytearray()
         rows: list[_Row | _RowAfter] = []
         apart: list[_Row | _RowAfter] = []
@@ -209,7 +209,7 @@ def _is_read(testimony: Testimony) -> bool:
 def _row(at: int, kind: _Kind, right: torch.Tensor, atol: float, rtol: float) -> _Row:
     """Returns the row that begins at a byte position, with a tolerance for each number."""
     expected = right.double().numpy().ravel()
-    finite = np.isfinite(expected)  # infinite numbers must be equal
+    finite = np.isfinite(expected)  # infinite numbers must be equal to the expected ones
     allowed = np.where(finite, atol + np.abs(rtol * np.where(finite, expected, 0.0)), -1.0)
     return _Row(at, kind, expected, allowed)
 
@@ -222,7 +222,7 @@ class _Numbers:
         self._end = -1
 
     def add(self, end: int, rows: Iterable[_Row]) -> None:
-        """Adds rows of one tensor; `end` is the byte position after its last number."""
+        """Adds a tensor's rows; `end` is the byte position after its last number."""
         for row in rows:
             if row.at != self._end or self._groups[-1][0].kind is not row.kind:
                 self._groups.append([])

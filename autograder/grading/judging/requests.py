@@ -1,7 +1,7 @@
-"""An implementation that calls answers through requests, each an operation with its arguments.
+"""An implementation that calls answers by means of requests: operations with arguments.
 
-Treats every reply as hostile until its form has been checked. Raises `AnswerProtocol` if a reply
-does not answer the request.
+Every reply is treated as hostile until its form has been checked. A reply that does not answer the
+request raises `AnswerProtocol`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ...worker.execution import COPY, LEFT
 class RequestImplementation(ABC):
     """Turns every call into a request; see `Implementation`.
 
-    Layers are numbered by the caller, from zero in each test, so that a test's requests do not
-    depend on earlier tests. `generation` identifies the process that holds the layers.
+    The caller numbers layers, from zero in each test, so that a test's requests don't depend on
+    earlier tests. `generation` identifies the process that holds the layers.
     """
 
     generation = 0
@@ -32,13 +32,13 @@ class RequestImplementation(ABC):
 
     @abstractmethod
     def ask(self, name: str, *request: Any) -> Any:
-        """Sends a request about the answer `name`; returns its value, or raises `AnswerFault`."""
+        """Sends a request to the answer `name`; returns the value, or raises `AnswerFault`."""
 
     @abstractmethod
     def names_used(self, name: str) -> frozenset[str]: ...
 
     def begin_test(self, test: str) -> None:
-        """Begins a test; its layers are numbered from zero."""
+        """Begins a test, whose layers are numbered from zero."""
         self._built = 0
 
     def new_number(self) -> int:
@@ -71,7 +71,7 @@ class RequestImplementation(ABC):
 
 
 class RequestLayer:
-    """A layer in the process that holds the answers. See `Layer`."""
+    """A layer in the process that holds the answers; see `Layer`."""
 
     def __init__(self, implementation: RequestImplementation, name: str, number: int) -> None:
         self._implementation = implementation
@@ -119,12 +119,12 @@ class RequestLayer:
 
 
 def _if(no_grad: bool) -> list[bool]:
-    """Returns the last items of a request: [True] without gradients, otherwise []."""
+    """Returns the end of a request: [True] if gradients are off, otherwise []."""
     return [True] if no_grad else []
 
 
 def outcome_of(reply: Any, args: Sequence[Any]) -> Outcome:
-    """Reads the reply to a call: returns the value, and the arguments after the call."""
+    """Checks the reply to a call; returns the value, and the arguments after the call."""
     match reply:
         case (value, None):
             return Outcome(value, tuple(args))
@@ -134,12 +134,12 @@ def outcome_of(reply: Any, args: Sequence[Any]) -> Outcome:
 
 
 def calls_of(steps: Sequence[Step]) -> list[Any]:
-    """Converts steps to the form of a request."""
+    """Converts steps to the form that they have in a request."""
     return [(list(step.args), step.after) for step in steps]
 
 
 def values_of(reply: Any, count: int) -> tuple[Any, ...]:
-    """Reads the reply to several calls: returns their values."""
+    """Checks the reply to several calls; returns their values."""
     match reply:
         case [*items] if len(items) == count:
             return tuple(items)
@@ -147,10 +147,10 @@ def values_of(reply: Any, count: int) -> tuple[Any, ...]:
 
 
 def gradients_of(reply: Any, args: Sequence[Any]) -> Gradients:
-    """Reads the reply to a call with gradients: returns the value and the gradients."""
+    """Checks the reply to a call with gradients; returns the value and the gradients."""
     match reply:
         case (value, [*inputs], dict() as weights, *left) if _fits(inputs, list(args)):
-            # names must be strings, or they could not be sorted
+            # names must be strings, because they are sorted
             named = all(isinstance(n, str) and _is_gradient(w) for n, w in weights.items())
             if named and all(isinstance(item, list) and LEFT.issuperset(item) for item in left):
                 return Gradients(value, tuple(inputs), weights, *map(tuple, left[:1]))
@@ -158,7 +158,7 @@ def gradients_of(reply: Any, args: Sequence[Any]) -> Gradients:
 
 
 def operators_of(reply: Any) -> tuple[list[str], Any]:
-    """Reads the reply to a watched call: returns the operators' names, and the value."""
+    """Checks the reply to a watched call; returns the operators' names, and the value."""
     match reply:
         case (list(names), value) if all(isinstance(name, str) for name in names):
             return names, value
@@ -166,7 +166,7 @@ def operators_of(reply: Any) -> tuple[list[str], Any]:
 
 
 def _fits(gradient: Any, arg: Any) -> bool:
-    """Returns whether gradients have the same structure as the argument."""
+    """Returns whether a gradient has the same structure as the argument."""
     if isinstance(arg, tuple | list):
         return (
             isinstance(gradient, tuple | list)

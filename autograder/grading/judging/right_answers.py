@@ -1,10 +1,10 @@
-"""Judges every question on its own, even if an answer calls another one that is wrong.
+"""Judges every question by its own code, even if an answer calls another one that is wrong.
 
-The wrong answer is replaced by a right one, which is computed by a separate worker with the usual
-limits and without a student's text. The replacement takes effect at the statement that defines the
-wrong answer, so aliases, tables, defaults and classes that are made later also use the right one. A
-call that is not allowed is a fault of the question whose code makes it. If two wrong answers call
-each other, only the earlier one is replaced.
+The wrong answer is replaced with the solution, which a separate worker runs with the usual limits
+and without any student's text. The replacement takes effect at the statement that defines the wrong
+answer, so aliases, tables, defaults and classes that are made later also use the solution. A call
+that is not allowed counts against the question whose code makes it. If two wrong answers call each
+other, only the earlier one is replaced.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from ...records import Exercise, QuestionResult, Verdict
 from ...suite.implementation import Implementation
 from ...suite.names import definitions_reached
 
-#: verdicts after which a question is not judged again; PROTOCOL is for an invalid message to the
+#: verdicts after which a question is not judged again; PROTOCOL means an invalid message to the
 #: grader
 NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.MISSING, Verdict.PROTOCOL)
 
 
 class Reference(Implementation, Protocol):
-    """The solution in a separate worker, which limits the requests that a student's code makes."""
+    """The solution in a separate worker, which limits what a student's code can request from it."""
 
     def begin_question(self, question: str) -> None:
-        """Begins a question, with a full time budget for its requests."""
+        """Begins a question, with a full budget of time for its requests."""
 
 
 class ReferenceSubstitution:
-    """Answers a worker's requests to the solution, for some functions of one exercise."""
+    """Answers a worker's requests for the solution's results for some of the functions."""
 
     def __init__(self, solution: Reference, names: Sequence[str]) -> None:
         self._solution = solution

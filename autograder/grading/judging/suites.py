@@ -1,8 +1,8 @@
-"""Runs hidden suites repeatedly after collecting them once.
+"""Collects hidden suites once, and then runs them for every submission.
 
-pytest finds the tests once, rewrites their asserts and expands their parameters. Then each test is
-called directly with the fixtures that it uses, because pytest's protocol would take longer than the
-test.
+pytest finds the tests, rewrites their asserts and expands their parameters only once. Each test is
+then called directly with the fixtures that it uses, because running it with pytest would take
+longer than the test itself.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .verdicts import TestOutcome, blamed, judge
 
 
 class RunTest(Protocol):
-    """Runs a test; if `soft`, the test makes all its calls even after a failure."""
+    """Runs a test; if `soft` is true, it makes all its calls even after a failure."""
 
     def __call__(self, *, soft: bool) -> TestOutcome:
         """Returns the outcome, with the first failure."""
 
 
 class Observer:
-    """Receives events while a suite runs. The default ignores them."""
+    """Receives events while a suite runs; by default, ignores them."""
 
     def begin_question(self, question: str) -> None:
         """Is called before this question's tests run."""
@@ -44,7 +44,7 @@ class Observer:
         """Is called before this test makes its calls."""
 
     def judged(self, run: RunTest) -> TestOutcome:
-        """Returns the outcome of the test that has begun; `run` runs it."""
+        """Returns the outcome of the current test, which `run` runs."""
         return run(soft=True)
 
 
@@ -71,7 +71,7 @@ class _Test:
     points: float
     fixtures: tuple[str, ...]
     parameters: Mapping[str, Any]
-    #: the function that this test calls with its own points, or the test if it shares points
+    #: the test function if each of its cases has its own points; otherwise, this test's own name
     repeats: str
 
     @classmethod
@@ -86,7 +86,7 @@ class _Test:
 
 
 class SuiteRunner:
-    """The collected suites, ready to judge any implementation."""
+    """The collected suites, which can judge any implementation."""
 
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         self._solutions = config.stash[SOLUTIONS]
@@ -140,7 +140,7 @@ class SuiteRunner:
     def first_failure(
         self, suite: Path, question: str, implementation: Implementation, seed: int
     ) -> TestOutcome | None:
-        """Returns the outcome of a question's first failing test, or None; runs no later test."""
+        """Returns the outcome of a question's first failing test, or None; runs no test after."""
         for test in self._suites[suite][question].values():
             outcome = self._run(test, implementation, seed, soft=False)
             if outcome.failure is not None:
@@ -152,10 +152,10 @@ class SuiteRunner:
         return tuple(self._suites[suite][question])
 
     def different_tests(self, suite: Path, question: str) -> frozenset[str]:
-        """Returns the names of a question's tests, with one of those that differ only in numbers.
+        """Returns the names of a question's tests; of tests that differ only in numbers, just one.
 
-        These are the cases of a parametrized test that do not share its points, such as a test of
-        dropout with several rates.
+        Tests differ only in numbers if they are cases of a parametrized test with separate points,
+        such as a test of dropout with several rates.
         """
         tests = self._suites[suite][question]
         first: dict[str, str] = {}
@@ -171,7 +171,7 @@ class SuiteRunner:
     def _run(
         self, test: _Test, implementation: Implementation, seed: int, soft: bool = True
     ) -> TestOutcome:
-        """Calls a test; if `soft`, the test makes all its calls even after a failure."""
+        """Calls a test; if `soft` is true, it makes all its calls even after a failure."""
         solution, draw = self._solutions(test.item.path), draw_for(test.item, seed)
         expect = Expect(implementation, solution, draw, soft)
         made = {
@@ -192,7 +192,7 @@ class SuiteRunner:
 
 
 def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the fixtures among a test's arguments; raises `ContentError` for unknown ones."""
+    """Returns the fixtures among a test's arguments; raises `ContentError` for an unknown one."""
     wanted = set(item.fixturenames) - parameters.keys()
     for name in sorted(wanted - _FIXTURES - {"request"}):
         raise ContentError(
@@ -205,9 +205,9 @@ def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tu
 
 
 def question_of(item: pytest.Item) -> tuple[str, float]:
-    """Returns the question and points in a test's marker; raises `ContentError` if it has none.
+    """Returns the question and points in a test's marker; raises `ContentError` if there is none.
 
-    Points that are `shared` are divided among the cases of a parametrized test.
+    If points are `shared`, they are divided among the cases of a parametrized test.
     """
     marker = item.get_closest_marker("question")
     worth = {} if marker is None else marker.kwargs
@@ -260,7 +260,7 @@ def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
 
 
 def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
-    """Collects hidden suites once; pytest has ended when this returns.
+    """Collects hidden suites; pytest has ended when this returns.
 
     Raises `ContentError` for a suite that is missing or unusable, and `GraderError` if pytest
     fails.
@@ -293,16 +293,17 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
 
 
 def make_fresh(suites: Sequence[Path]) -> None:
-    """Forgets imported suites, so that a long-running process imports them again after edits.
+    """Forgets imported suites, so that a long-running process imports edited suites again.
 
-    Also forgets modules of other courses whose suites have the same names. Raises `ContentError`
+    Also forgets other courses' suites if their modules have the same names. Raises `ContentError`
     for a missing suite.
     """
     for suite in suites:
         if not suite.is_file():
             raise ContentError(suite, None, "no hidden suite", "write it: docs/authoring.md")
     paths = set(map(str, suites))
-    # pytest names a suite by its path below the root, such as tests.hidden.masks.test_masking
+    # pytest names a suite's module after its path below the root, such as
+    # tests.hidden.masks.test_masking
     parts = [suite.with_suffix("").parts for suite in suites]
     names = {".".join(own[-length:]) for own in parts for length in range(1, len(own))}
     for name, module in list(sys.modules.items()):

@@ -11,7 +11,7 @@ from ...records import QuestionResult, TestResult, Verdict
 from ...results.wording import readable_test
 from ...suite.failures import merge_equal_causes
 
-#: the most characters in a message, enough for its sentences but not for a large printed tensor
+#: the maximum length of a message: enough for sentences, but not for a large printed tensor
 MAX_MESSAGE = 2000
 #: verdicts that are more specific than "some tests failed", the most important first
 _DOMINANT = (
@@ -22,13 +22,13 @@ _DOMINANT = (
     Verdict.CRASHED,
     Verdict.TIMEOUT,
 )
-#: verdicts that cost all points of a question: a rule was broken, or something other than the
-#: answer sent messages to the grader and may have faked earlier points
+#: verdicts that cost all points for a question: a rule was broken, or something other than the
+#: answer sent messages to the grader, and may have faked earlier points
 _COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
 
 
 def blamed(raised: BaseException) -> BaseException:
-    """Returns a test's failure; turns a memory error into a fault of the answer."""
+    """Returns a test's failure; a memory error becomes a fault of the answer."""
     if isinstance(raised, MemoryError) or "can't allocate memory" in str(raised)[:1000]:
         return AnswerMemory("judging its results takes more memory than is available")
     return raised
@@ -36,7 +36,7 @@ def blamed(raised: BaseException) -> BaseException:
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """The outcome of one test: its points, and the exception that made it fail, or None."""
+    """The outcome of a test: its points, and the exception that made it fail, or None."""
 
     name: str
     points: float
@@ -53,7 +53,7 @@ class TestOutcome:
 
 
 def judge(question: str, outcomes: Sequence[TestOutcome]) -> QuestionResult:
-    """Returns the question's result: the points of its tests, or none if `_COSTS_ALL` applies."""
+    """Returns a question's result: its tests' points, or no points if `_COSTS_ALL` applies."""
     verdict = _verdict([outcome.verdict for outcome in outcomes])
     tests = _merge_equal_causes(outcomes)
     earned = 0.0 if verdict in _COSTS_ALL else sum(test.points for test in tests)
@@ -78,7 +78,7 @@ def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _merge_equal_causes(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
-    """Returns the results of a question's tests, in which equal causes are reported once."""
+    """Returns the results of a question's tests; reports equal causes only once."""
     tests = [test_result(outcome) for outcome in outcomes]
     failed = [n for n, test in enumerate(tests) if not test.passed]
     causes = [str(getattr(outcomes[n].failure, "cause", "")) for n in failed]
@@ -107,7 +107,7 @@ def test_result(outcome: TestOutcome) -> TestResult:
 def _message(failure: BaseException) -> str:
     if isinstance(failure, AssertionError | AnswerFault):
         text = str(failure)
-    else:  # the test could not even read the answer
+    else:  # the test could not even read what the answer returned
         text = f"the answer does not have the expected type ({type(failure).__name__}: {failure})"
     return _shortened(printable(text))
 

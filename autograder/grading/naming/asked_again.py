@@ -14,9 +14,10 @@ from .unmatched import BY_CALLS_BEFORE, BY_CHANCE, BY_LAYER
 #: the operations that prepare a layer for a call
 _PREPARING = (*MAKING, "train", "move")
 _FORWARD = "forward"
-#: the most tests that are repeated; one is not enough, because its results may be equal by chance
+#: the maximum number of tests to repeat; one is not enough, because its results may be equal by
+#: chance
 _MOST_TESTS = 3
-#: the most wrong calls that are repeated on a new layer
+#: the maximum number of wrong calls to repeat on a new layer
 _MOST_ALONE = 3
 
 
@@ -37,7 +38,7 @@ class AskedAgain:
         self._wrong = sorted(wrong, key=lambda test: len(self._probe.requests[test]))
 
     def rows(self) -> list[Row]:
-        """Returns a row if results depend on earlier calls or chance, otherwise an empty list."""
+        """Returns a row if results depend on earlier calls or on chance, otherwise []."""
         if not self._wrong:
             return []
         return [BY_CALLS_BEFORE] if self._depends_on_calls() else self._by_chance()
@@ -45,7 +46,7 @@ class AskedAgain:
     def _by_chance(self) -> list[Row]:
         """Returns a row if results change with the random numbers although they should not.
 
-        Repeats the calls in the shortest tests that have a wrong value.
+        Repeats the calls in the shortest tests with wrong values.
         """
         for test in self._wrong[:_MOST_TESTS]:
             replies = self._ask(self._probe.batch_of((1,), (test,)))
@@ -62,7 +63,7 @@ class AskedAgain:
     def _depends_on_calls(self) -> bool:
         """Returns whether calls to a layer are wrong only after other calls to the same layer.
 
-        Some of these calls are repeated on a new layer, and must then be right.
+        Some of the wrong calls are repeated on a new layer, and must then be right.
         """
         found: list[tuple[str, int]] = []
         for test in self._wrong:
@@ -72,7 +73,7 @@ class AskedAgain:
             found += [(test, at) for at, _ in later[:1]]
         for test, at in found[:_MOST_ALONE]:
             *earlier, asked = self._probe.requests[test][: at + 1]
-            # with the requests that prepare the same layer
+            # repeat the requests that prepare this layer, too
             ready = [r for r in earlier if r[0] in _PREPARING and asked[1] in r[1:3]]
             alone = [*ready, asked]
             replies = self._ask(Batch.of(alone))
@@ -84,7 +85,7 @@ class AskedAgain:
         return bool(found)
 
     def _wrong_calls(self, test: str) -> Iterator[tuple[int, bool]]:
-        """Yields each wrong `forward` call's position, and whether the layer was called before."""
+        """Yields each wrong `forward` call's position, and whether its layer was called before."""
         called: set[object] = set()
         rights = self._known.right(self._question, test).calls
         calls = self._asked.answered(test).calls

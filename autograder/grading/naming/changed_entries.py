@@ -1,7 +1,7 @@
-"""Executes answers with two mistakes: a known mistake, and a change from a family.
+"""Executes answers with two mistakes: a known mistake, and a change that belongs to a family.
 
 The first mistake may be a catalog entry, which is a student's answer, so the code runs in a worker.
-Many changed answers share one module, under different names.
+One module contains many such answers, under different names.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from .rows import Row
 
 #: returns a module's replies to a batch in a separate worker, or None if the worker ends
 AskText = Callable[[str, Batch], Replies | None]
-#: the most changes to an entry that are tried for one member of a family
+#: the maximum number of changes to an entry that are tried for one member of a family
 _ALIKE = 3
 #: how many of the most frequent changes to a mistake are tried
 _SECOND = 64
 
 _KINDS = ast.FunctionDef | ast.ClassDef
-#: the definitions of one answer: first the entry's, then the definitions that it uses
+#: an answer's definitions: first the entry's own, then those that it uses
 Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 
 
 class ChangedEntries:
-    """The catalog's entries for one question; `texts` contains their modules, by name.
+    """The catalog's entries for a question; `texts` contains their modules, by name.
 
-    `members` contains changes to the solution, which can also be the first of two mistakes.
+    `members` contains changes to the solution, which may also be the first of two mistakes.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ChangedEntries:
         self._of_solution, self._ask_text = members, ask_text
 
     def changed(self, entry: Row, row: Row) -> list[Definitions]:
-        """Returns versions of an entry with a second mistake: changes with a row's description."""
+        """Returns versions of an entry with a second mistake that fits a row's description."""
         alike = (
             self._with(entry, number, member)
             for number, member in self._changes(entry)
@@ -61,10 +61,9 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
     def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:
-        """Returns likely second mistakes in the code of a known mistake, the likeliest first.
+        """Returns second mistakes that are likely in a known mistake's code, the likeliest first.
 
-        There are none if the catalog has no entry, because the changes are executed in an entry's
-        module.
+        Returns none if the catalog has no entry, because changes are executed in an entry's module.
         """
         if not self._texts:
             return ()
@@ -76,7 +75,7 @@ class ChangedEntries:
         ]
 
     def _changes(self, base: Row) -> Iterator[tuple[int, Member]]:
-        """Yields changes to a known mistake's code, with the number of the changed definition."""
+        """Yields changes to a known mistake's code, and the number of each changed definition."""
         first = None if base.is_entry else self._of_solution[base.member].change
         for number, definition in enumerate(self._definitions(base)):
             for member in self._members(definition):
@@ -86,9 +85,9 @@ class ChangedEntries:
     def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
         """Returns the definitions with one of them changed, or [] if it can't be changed.
 
-        A function that only the entry calls is the entry's mistake, so this call is not changed.
-        Lines in a class outside its methods are not changed, because they run when the module is
-        loaded.
+        If only the entry, and not the solution, calls a function, that call is the entry's own
+        mistake, so it is not changed. Lines of a class outside its methods are not changed, because
+        they run when the module is loaded.
         """
         own, whole, (place, _) = self._definitions(base), _changed(member), member.change.parts[0]
         is_class = isinstance(member.change.definition, ast.ClassDef)
@@ -98,16 +97,16 @@ class ChangedEntries:
             called = ast.unparse(node_at(member.change.definition, place)).rpartition(".")[2]
             if not any(called in ast.dump(m.change.definition) for m in self._of_solution[:1]):
                 return []
-        # a changed entry can call the unchanged definitions of the shared module
+        # a changed entry can call the unchanged definitions in the shared module
         rest = own[number + 1 :] if number else ()
         return [[*own[:number], whole, *rest]] if whole else []
 
     def answered(
         self, answers: Sequence[Definitions], tests: Sequence[str], count: int | None = None
     ) -> list[list[AnswerRecord]]:
-        """Returns each answer's records for `tests`, or for their first `count` requests.
+        """Returns each answer's records of `tests`, or of their first `count` requests.
 
-        The answers are executed together. Returns an empty list if they end the worker.
+        All answers are executed together. Returns an empty list if they end the worker.
         """
         if not answers:
             return []
@@ -122,7 +121,7 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019
     def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
-        """Returns changes to a definition; none if it has a `while` loop, which might not end."""
+        """Returns changes to a definition; none if it has a `while` loop, which might never end."""
         if definition is self._others[1].get(self._question):
             return self._of_solution
         if any(isinstance(part, ast.While) for part in ast.walk(definition)):
@@ -130,18 +129,18 @@ class ChangedEntries:
         lines = frozenset(range(definition.lineno, (definition.end_lineno or 0) + 1))
         try:
             return tuple(members_of(definition, lines, {}))
-        except SyntaxError:  # families are made for solutions, not for arbitrary code
+        except SyntaxError:  # families are made for solutions, not for any code
             return ()
 
     @cache  # noqa: B019
     def _definitions(self, base: Row) -> Definitions:
-        """Returns a mistake's definition, and the definitions in its module that it uses."""
+        """Returns a mistake's definition, and those definitions in its module that it uses."""
         if not base.is_entry:
             whole = _changed(self._of_solution[base.member])
             return [whole] if whole else []
         _, others = self._others
         found = [self._of_entry(base.name)]
-        for own in found:  # the loop itself extends the list
+        for own in found:  # the list grows during the loop
             names = [part.id for part in ast.walk(own) if isinstance(part, ast.Name)]
             used = [others[name] for name in dict.fromkeys(names) if name in others]
             found += [definition for definition in used if definition not in found]
@@ -161,7 +160,7 @@ class ChangedEntries:
 
 
 def _is_inside(change: Change, first: Change) -> bool:
-    """Returns whether a change alters code that a first change has added to the solution."""
+    """Returns whether a change alters code that the first change added to the solution."""
     return any(
         place[: len(at)] == at
         and ast.dump(node_at(change.definition, place)) not in ast.dump(first.definition)
@@ -171,7 +170,7 @@ def _is_inside(change: Change, first: Change) -> bool:
 
 
 def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
-    """Returns a changed definition, parsed from its text, or None if the text is not Python."""
+    """Returns a changed definition, parsed from its text; None if the text is not Python."""
     whole: ast.AST = member.change.definition
     for place, other in member.change.parts:
         whole = changed(whole, place, other)
@@ -184,6 +183,6 @@ def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
 
 
 def _renamed(definition: ast.FunctionDef | ast.ClassDef, names: Mapping[str, str]) -> str:
-    """Returns the text of a definition, with new names for it and the definitions it uses."""
-    own = rf"(?<![\w.'\"])({'|'.join(names)})\b"  # neither attributes nor strings
+    """Returns a definition's text, with new names for it and for the definitions that it uses."""
+    own = rf"(?<![\w.'\"])({'|'.join(names)})\b"  # but not in attributes or strings
     return re.sub(own, lambda found: names[found[1]], ast.unparse(definition))

@@ -1,4 +1,4 @@
-"""Compares a call with all the different answers to one request at once."""
+"""Compares a call with all different answers to a request at once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TENSOR = re.compile(r"(torch\.\w+ \(([\d, ]*)\) \w+)")
 
 
 class Column:
-    """The different answers to one request, as arrays, to compare a call with all of them at once.
+    """The different answers to a request, as arrays, so that a call is compared with all at once.
 
-    Answers of one kind have the same number of figures, which are the rows of a matrix.
+    Answers of the same kind have equally many figures; together, these are a matrix.
     """
 
     def __init__(self, answers: Sequence[Call]) -> None:
@@ -38,7 +38,7 @@ class Column:
         }
 
     def equal_to(self, call: Call) -> NDArray[np.bool_]:
-        """Returns, for each different answer, whether it equals the call; see `Call.equals`."""
+        """Returns for each answer whether it equals the call, as `Call.equals` would."""
         found = np.zeros(self._size, bool)
         if own := self._kinds.get(_kind(call)):
             numbers, forms, _, figures, bounds = own
@@ -46,11 +46,11 @@ class Column:
         return found
 
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
-        """Returns, for each answer, which of its first `count` figures equal the call's.
+        """Returns for each answer which of its first `count` figures equal the call's.
 
-        If the call or the answer does not have `count` figures, all figures count as equal if the
-        whole results are equal, and otherwise none. If a result has several tensors, those of the
-        right shape are compared even if the others have a wrong one.
+        If the call or the answer does not have `count` figures, either all or none of the figures
+        count as equal, depending on whether the whole results are equal. If a result has several
+        tensors, those with the right shape are compared even if others have a wrong shape.
         """
         found = np.repeat(self.equal_to(call)[:, None], count, 1)
         own = self._kinds.get(_kind(call))
@@ -66,7 +66,7 @@ def _near(figures: Numbers, call: Call, bounds: Numbers) -> NDArray[np.bool_]:
 
 
 def _forms_of_figures(call: Call) -> list[int]:
-    """Returns a number for the form of each figure's tensor, or of the whole result."""
+    """Returns a number for each figure, from the form of its tensor or else of the whole result."""
     found: list[int] = []
     for form, sizes in _TENSOR.findall(call.form):
         size = math.prod(map(int, re.findall(r"\d+", sizes)))

@@ -1,10 +1,10 @@
-"""Names the one known mistake that explains a wrong answer.
+"""Finds and names the known mistake that explains a wrong answer.
 
 A wrong answer is called again, with inputs that depend only on the suite (the probe). A table
-contains the answers of each known mistake to the same requests. The answer gets the name of the
-mistake that gives equal answers to all calls. If no catalog entry does, a single change to the
-solution (a member of a family) is tried, then two changes together, then a mistake that explains
-most of the wrong calls.
+contains each known mistake's results for the same requests. The answer gets the name of the mistake
+whose results are all equal to its own. If no catalog entry fits, the next candidates are a single
+change to the solution (a member of a family), then two changes together, and then a mistake that
+explains most of the wrong calls.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Explanation:
 
 
 class Diagnosis:
-    """Diagnoses the questions in one exercise; equal answers are diagnosed only once."""
+    """Diagnoses answers to an exercise's questions; diagnoses equal answers only once."""
 
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
@@ -55,22 +55,22 @@ class Diagnosis:
         self._diagnosed: dict[tuple[str, bytes], _Explanation] = {}
 
     def prepare(self, result: QuestionResult) -> None:
-        """Makes the table for diagnosing a result if there is none yet; this may take a while."""
+        """Makes the table that is needed to diagnose a result, which may take a while."""
         if result.verdict in _DIAGNOSED:
             self._known.table(result.question)
 
     def may_keep_draws(self, result: QuestionResult) -> bool:
         """Returns whether an answer may have kept random numbers from earlier calls.
 
-        This is assumed if a known mistake in its question draws random numbers.
+        Assumes so if any known mistake in the question draws random numbers.
         """
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
 
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
-        """Returns the result with the answer's behavior, and with its mistake's name if one fits.
+        """Returns the result with the answer's behavior and, if a mistake fits, the mistake's name.
 
-        `text` is the answer's module. A catalog entry is reported only if the module contains a
-        name that the entry's description quotes.
+        `text` is the answer's module. A catalog entry that quotes names in its description is
+        reported only if the module contains one.
         """
         if result.verdict not in _DIAGNOSED:
             return result
@@ -88,7 +88,7 @@ class Diagnosis:
         return replace(result, misconception=misconception, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
-        """Returns the name that a misconception's own answers get, or None.
+        """Returns the name that a misconception gets when it is diagnosed itself, or None.
 
         Random numbers differ for each `time`.
         """
@@ -100,7 +100,7 @@ class Diagnosis:
         return f"{self._exercise.name}.{name}" if name else None
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
-        """Returns misconceptions with the same answers as `name`, and whether they share a hint."""
+        """Returns misconceptions with the same results as `name`, and whether their hints agree."""
         table, columns = self._known.table(question), self._known.columns(question)
         names = [row.name if row.is_entry else "" for row in table.rows]
         if name not in names:
@@ -115,7 +115,7 @@ class Diagnosis:
         return any(table.rows[row].name == variant.name for row, _ in table.samples)
 
     def diagnose(self, question: str, asked: ProbeReplies, text: str) -> tuple[str, str, str]:
-        """Returns the name, the hint and the behavior of an answer."""
+        """Returns an answer's name, hint and behavior."""
         key = question, asked.digest
         search = None
         if key not in self._diagnosed:
@@ -139,10 +139,10 @@ class Diagnosis:
     def _others(
         self, question: str, asked: ProbeReplies, search: Search, entries: Sequence[Row]
     ) -> SearchResult:
-        """Returns members of families, partial explanations, or a description of the answer.
+        """Returns members of families, partial explanations, or a description of the results.
 
-        They are needed even if entries match, because an entry is reported only if the code
-        contains a name that the entry's description quotes.
+        They are needed even if entries fit, because an entry that quotes names in its description
+        is not reported if the code contains none of them.
         """
         if search.is_right:
             return SearchResult()
@@ -151,14 +151,14 @@ class Diagnosis:
         if not any(answer.has_another_value_than(right) for answer, right in pairs):
             return SearchResult((), () if entries else shown())
         members, parameters = search.members(), of_parameters(known, question, asked)
-        # a tensor that is not a parameter has no gradient either, and lacks a call of `Parameter`
+        # a tensor that is not a parameter has no gradient either, and was not passed to `Parameter`
         if any(row.name == CUT or row.is_vague for row in members):
             members = parameters or members
         if entries or name_and_hint((), members)[0]:  # all members have one name
             return SearchResult((), members)
         causes = of_causes(known, question, asked)
         ask, changed = partial(known.of_pair, question), known.changed_entries(question)
-        both = () if members else pair(search, ask, changed)  # one mistake explains everything
+        both = () if members else pair(search, ask, changed)  # a single mistake explains everything
         members = causes or both or parameters
         if members:
             return SearchResult((), members)

@@ -1,6 +1,6 @@
-"""The known mistakes of an exercise: catalog entries, families, and their answers.
+"""Provides an exercise's known mistakes (catalog entries and families) and their results.
 
-The probe's inputs depend only on the suite, so the answers are computed once and kept in tables.
+The probe's inputs depend only on the suite, so the results are computed once and kept in tables.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from .store import Store
 from .table import SAMPLES, Samples, Table, TableMaker
 from .where import CallDeclaration
 
-#: the version of the tables' contents. Raise it if rows, figures or the choice of members change in
-#: a way that the solution's answers do not show
+#: the version of the tables' contents. Increase it if rows, figures or the choice of members change
+#: in a way that the solution's results do not show
 VERSION = 14
 _FAMILIES = Path(__file__).with_name("families")
 #: the files on which members and their details depend
 _TABLES = ("steps", "details")
-#: the number of digits of a digest in a table's key
+#: the number of digits of the digest that is a table's key
 _DIGITS = 32
 
-#: an entry's answers are sampled in this many of the tests that it fails by chance: those with the
-#: fewest requests
+#: of the tests that an entry fails by chance, this many, those with the fewest requests, are
+#: repeated to get samples of its results
 _SAMPLED = 2
-#: the most members of families in a table; more would take minutes and rarely name anything
+#: the maximum number of family members in a table; more would take minutes and rarely name anything
 _MOST_MEMBERS = 450
-#: `likeliest` takes one member of each family per turn, but this many left-out steps; changes that
-#: apply to any step begin in turn `_LATER`
+#: in each turn, `likeliest` takes one member of every family, but this many left-out steps; changes
+#: that apply to any step begin in turn `_LATER`
 _STEPS_A_TURN, _LATER = 20, 6
-#: the number of turns between one small change from a family and the next
+#: small changes from the same family are this many turns apart
 _WAIT = 3
 
 
 class KnownMistakes:
-    """The mistakes in one exercise; `ask_text` executes the catalog's entries."""
+    """The known mistakes in one exercise; `ask_text` executes the catalog's entries."""
 
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
@@ -77,14 +77,14 @@ class KnownMistakes:
 
     @cached_property
     def seed(self) -> int:
-        """The seed for the probe's inputs, which depends on the suite and the solution."""
+        """The seed for the probe's inputs; it depends on the suite and the solution."""
         files = (self._exercise.hidden_suite, self._exercise.solution)
         texts = b"".join(path.read_bytes() for path in files)
         return int.from_bytes(hashlib.sha256(texts).digest()[:6], "big")
 
     @cache  # noqa: B019 - one of these lives as long as the run
     def members(self, question: str) -> tuple[Member, ...]:
-        """Returns all single changes to the solution; rows of a table refer to them by number."""
+        """Returns all single changes to the solution, to which a table's rows refer by number."""
         return tuple(members(self._exercise.solution, question, self._namespace))
 
     @cache  # noqa: B019
@@ -93,7 +93,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def columns(self, question: str) -> Mapping[str, slice]:
-        """Returns the columns of each test in a table."""
+        """Returns the columns of a table that belong to each test."""
         columns, start = {}, 0
         for test, requests in self.probe(question).requests.items():
             columns[test] = slice(start, start + len(requests))
@@ -102,7 +102,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def calls(self, question: str) -> CallDeclaration | None:
-        """Returns the suite's declaration of a question's calls, if there is one."""
+        """Returns the suite's declaration of a question's calls, or None if there is none."""
         for traits in declarations(self._exercise.hidden_suite):
             if traits.question == question:
                 return CallDeclaration(traits, self._namespace[question])
@@ -110,13 +110,13 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def table(self, question: str) -> Table:
-        """Returns the table of answers for a question's mistakes; makes it if there is none yet."""
+        """Returns the table with the results of a question's mistakes; makes it if necessary."""
         place, key, fits = self._place(question)
         entries = {v.name: Row.of_entry(v) for v in self.variants if v.question == question}
         return self._store.get(place, key, lambda: self._made(question), fits).with_words(entries)
 
     def renew_table(self, question: str) -> None:
-        """Writes a question's table to the course, replacing an existing one."""
+        """Writes a question's table to the course, and replaces any existing one."""
         place, key, fits = self._place(question)
         self._store.renew(place, key, lambda: self._made(question), fits)
 
@@ -125,7 +125,7 @@ class KnownMistakes:
         return self._store.is_current(*self._place(question))
 
     def _place(self, question: str) -> tuple[str, str, Callable[[Table], bool]]:
-        """Returns a table's name, its key, and a function that checks if it fits this machine."""
+        """Returns a table's name, its key, and a function that checks if the table fits here."""
         right = [c for test in self.tests(question) for c in self.right(question, test).calls]
         name = f"{self._exercise.name}-{question}"
         return name, self._key(question), lambda table: table.fits(right, self._checks)
@@ -133,7 +133,7 @@ class KnownMistakes:
     def _key(self, question: str) -> str:
         """Returns a digest of everything that a table depends on, except the numbers in inputs.
 
-        The solution's answers show whether the numbers are the same.
+        The solution's results show whether these numbers are the same.
         """
         digest = hashlib.sha256(f"{VERSION} {question} {digest_of_families()}".encode())
         for test, requests in self.probe(question).requests.items():
@@ -164,14 +164,14 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def right(self, question: str, test: str, time: int = 0) -> AnswerRecord:
-        """Returns the solution's answers in a test; random numbers differ for each `time`."""
+        """Returns the solution's results in a test; random numbers differ for each `time`."""
         probe = self.probe(question)
         return probe.answered(test, probe.ask(self._namespace, test, time=time))
 
     def answered(
         self, question: str, changed: Callable[[], Any], test: str, count: int | None = None
     ) -> AnswerRecord | None:
-        """Returns a changed solution's answers in a test, or None if it can't be executed.
+        """Returns a changed solution's results in a test, or None if it can't be executed.
 
         With `count`, makes only the test's first `count` requests.
         """
@@ -182,14 +182,14 @@ class KnownMistakes:
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_member(self, question: str, number: int, test: str) -> AnswerRecord | None:
-        """Returns a family member's answers in a test, or None if it can't be executed."""
+        """Returns a family member's results in a test, or None if it can't be executed."""
         return self.answered(question, self.members(question)[number].change.answer, test)
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_pair(
         self, question: str, one: int, other: int, test: str, count: int | None = None
     ) -> AnswerRecord | None:
-        """Returns the answers of two combined members in a test, or None if they can't be combined.
+        """Returns the results of two combined members in a test, or None if they can't be combined.
 
         With `count`, makes only the test's first `count` requests.
         """
@@ -199,7 +199,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def changed_entries(self, question: str) -> ChangedEntries:
-        """Returns the entries for a question, to be executed with a second mistake."""
+        """Returns the entries for a question, prepared for being executed with a second mistake."""
         texts = {name: text for (of, name), text in self._texts.items() if of == question}
         members, probe = self.members(question), self.probe(question)
         return ChangedEntries(question, texts, members, probe, self._ask_text)
@@ -207,9 +207,9 @@ class KnownMistakes:
     def entry_replies(
         self, variant: Variant, times: Sequence[int] = (0,), tests: Sequence[str] = ()
     ) -> Replies | None:
-        """Runs an entry in a separate worker; returns its replies to the probe or to some tests.
+        """Runs an entry in a separate worker; returns its replies to all requests or to some tests.
 
-        The requests are made once for each of `times`, with different random numbers.
+        The requests are repeated for each of `times`, with different random numbers.
         """
         batch = self.probe(variant.question).batch_of(times, tests)
         return self._ask_text(self._texts[variant.question, variant.name], batch)
@@ -241,7 +241,7 @@ class KnownMistakes:
 
     def _add_entry(self, maker: TableMaker, probe: Probe, variant: Variant) -> None:
         replies = self.entry_replies(variant, range(2))
-        if replies is None:  # together they may exceed the limit for one answer
+        if replies is None:  # together, they may exceed the limit for one answer
             apart = [self.entry_replies(variant, (time,)) for time in range(2)]
             replies = [one for own in apart if own is not None for one in own]
             if None in apart:
@@ -267,7 +267,7 @@ class KnownMistakes:
     def _sampled(
         self, maker: TableMaker, probe: Probe, variant: Variant, tests: Sequence[str]
     ) -> Mapping[str, Samples]:
-        """Returns an entry's answers to some tests, each time with different random numbers."""
+        """Returns samples of an entry's results in some tests, with different random numbers."""
         if not tests:
             return {}
         drawn = self.entry_replies(variant, range(SAMPLES), tests)
@@ -288,19 +288,19 @@ class KnownMistakes:
 
 
 def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[bool, ...]:
-    """Returns, for each call, whether it was right in any of the draws."""
+    """Returns for each call whether it was right in any of the draws."""
     calls = zip(right.calls, *(answered.calls for answered in drawn), strict=True)
     return tuple(any(own.equals(asked) for own in draws) for asked, *draws in calls)
 
 
 def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
-    """Returns the members for a table, some from every family, with their numbers.
+    """Returns the members that a table gets, some from every family, with their numbers.
 
-    A large class has hundreds of possible changes to known steps. Members of one family often give
-    equal answers, so the second member of a family follows the first of every other family. Members
-    that change all parallel steps come first; within a family, members that change a result or
-    confuse two layers come first. Left-out steps, and confusions of two values that the question
-    names, precede most others.
+    In a large class, hundreds of changes to known steps are possible. Members of the same family
+    often give equal results, so a family's second member comes after the first members of all other
+    families. Members that change all parallel steps come first; within a family, those that change
+    a result or confuse two layers do. Left-out steps, and confusions of two values that the
+    question names, come before most others.
     """
     turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []
@@ -314,12 +314,12 @@ def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
 
 
 def _is_first(member: Member) -> bool:
-    """Returns whether a member changes what is returned, or which layer is used."""
+    """Returns whether a member changes the value that is returned, or the layer that is used."""
     return isinstance(member.change.parts[0][1], ast.Return | ast.Attribute)
 
 
 def _place(member: Member, turn: int) -> float:
-    """Returns the turn in which a member of a family is used."""
+    """Returns the turn in which `likeliest` takes a member of a family."""
     if is_left_out(member) or member.is_confusion:
         return turn / _STEPS_A_TURN
     if member.rank == 0:
@@ -328,11 +328,10 @@ def _place(member: Member, turn: int) -> float:
 
 
 def digest_of_families() -> str:
-    """Returns a digest of the families' code, on which the numbers of members depend.
+    """Returns a digest of the families' code, on which the members' numbers depend.
 
-    It does not change with docstrings, comments on lines of their own, or the file in which a
-    function or table is defined. It also does not change with words, which are looked up when a
-    table is read.
+    The digest does not depend on docstrings, on comments on separate lines, on the file in which a
+    function or table is defined, or on words, which are looked up when a table is read.
     """
     tables = ((_FAMILIES / f"{name}.toml").read_text(encoding="utf-8") for name in _TABLES)
     return digest_of_code(_FAMILIES.glob("*.py"), tables)

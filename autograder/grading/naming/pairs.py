@@ -1,13 +1,13 @@
-"""Finds two mistakes that together explain an answer: members of families, or catalog entries.
+"""Finds two mistakes (members of families, or catalog entries) that together explain an answer.
 
-Two entries are found if each explains the results that the other one leaves right. They need not
-be executed together. For other pairs, a table contains the results of known mistakes with frequent
-changes in one call; pairs with the answer's result are executed.
+Two entries fit if each explains the wrong results that the other one leaves right. They need not be
+executed together. For other pairs, a table contains the results that known mistakes combined with
+frequent changes give in one call; pairs with the answer's result in that call are executed.
 
-If one of two mistakes has no effect on a call, the pair usually answers this call like the other
-mistake. Any two changes to the solution, or a change and the likeliest entry, are therefore likely
-if the answer equals that of each mistake wherever the other mistake is right: in some calls, or in
-some numbers in a result. The likeliest are executed, too.
+If one of two mistakes has no effect on a call, the pair's result is usually that of the other
+mistake. Two changes to the solution, or a change and the likeliest entry, are therefore a likely
+pair if, wherever one of them is right (in some calls, or in some numbers of a result), the answer's
+result equals that of the other. The likeliest of these pairs are executed, too.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ from .rows import Row
 from .search import Search
 from .table import SCREEN, UNKNOWN, Pairs, Table, total_of
 
-#: the number of pairs to try
+#: the maximum number of likely pairs to try
 _PAIRS = 60
-#: the position of a family that is not among the frequent ones
+#: the position that stands for families that are not among the frequent ones
 _RARE = 100
-#: the most calls to likely pairs, in addition to all calls to the pair that fits
+#: the maximum number of calls to likely pairs, in addition to those to the pair that fits
 MOST_CALLS = 400
-#: the most calls to pairs with changed definitions, and the most pairs that are executed in all
-#: tests
+#: the maximum number of calls to pairs with changed definitions, and the maximum number of such
+#: pairs that are executed in all tests
 _TRIED_CALLS, _EXECUTED = 30, 2
-#: the most members of families for which a table has pairs, and how many of a test's first requests
-#: may be used to tell pairs apart
+#: the maximum number of family members for which a table has pairs, and how many of a test's first
+#: requests may be used to distinguish pairs
 _MOST_BASES, _MOST_REQUESTS = 24, 5
-#: the number of requests for which a table has pairs
+#: the maximum number of requests for which a table has pairs
 _MOST_PLACES = 3
 
 _CALLS = ("call", "forward")
-#: the beginning of the form of a call that returns a list
+#: the beginning of the form of a result that is a list
 _LIST = "tuple(list("
 
 Cells = NDArray[np.bool_]
-#: returns the answers of two combined members to the first requests of a test, or to all of them
+#: returns the results of two combined members for a test's first requests, or for all of them
 AskPair = Callable[[int, int, str, int | None], AnswerRecord | None]
-#: two mistakes, and the definitions of an answer with both
+#: two mistakes, and the definitions of an answer that has both
 _Pair = tuple[Row, Row, Definitions]
 
 
 def pair(search: Search, ask: AskPair, entries: ChangedEntries) -> list[Row]:
-    """Returns a row for two mistakes that together explain everything, or an empty list."""
+    """Returns a row for two mistakes that together explain all results, or an empty list."""
     return [] if search.is_nan else PairSearch(search, entries).first(ask) or search.unraised()
 
 
 class PairSearch:
-    """Searches the rows of a table for pairs that explain one answer."""
+    """Searches a table's rows for pairs that explain an answer."""
 
     def __init__(self, search: Search, entries: ChangedEntries) -> None:
         self._table, self._tests = search.table, search.tests
@@ -74,7 +74,7 @@ class PairSearch:
         """Returns a row for the first pair that explains the answer, or an empty list."""
         calls = zip(self._came, self._right, strict=True)
         if any(_LIST in own.form and _LIST not in right.form for own, right in calls):
-            return []  # the step that joins parts may be missing, and can't have another mistake
+            return []  # the step that joins parts may be missing; it has no second mistake
         likely, with_entries = self._likely(self._columns())
         return (
             self._apart()
@@ -87,9 +87,9 @@ class PairSearch:
         """Returns a row for two entries that explain different numbers in the results.
 
         Such entries need not be executed together. Wherever one entry is right, the answer must
-        equal the other one, and each must explain a wrong number, because an entry that is right
+        equal the other one. Each must explain a wrong number, because an entry that is right
         everywhere would fit any answer. Where both are wrong, the answer must be wrong, too. The
-        pair must explain more numbers than any other.
+        pair must explain more numbers than any other pair.
         """
         table, every = self._table, range(len(self._came))
         places = [at for at in every if self._came[at].operation not in OF_GRADIENTS]
@@ -120,7 +120,7 @@ class PairSearch:
         return [Row.of_both(table.rows[one], table.rows[other])] if most > less else []
 
     def _of_entry(self, pairs: Sequence[tuple[int, int]]) -> Iterator[_Pair]:
-        """Yields pairs of the likeliest entry and each change that may be the second mistake."""
+        """Yields pairs of the likeliest entry with each change that may be the second mistake."""
         for change, entry in pairs:
             if entry == pairs[0][1]:
                 one, other = self._table.rows[entry], self._table.rows[change]
@@ -128,7 +128,7 @@ class PairSearch:
                 yield from ((one, other, definitions) for definitions in found)
 
     def _of_table(self) -> Iterator[_Pair]:
-        """Yields the pairs in the table that may give the answer's result in one call."""
+        """Yields the pairs that may give the answer's result in one call, by the table."""
         known = self._table.pairs
         for at in dict.fromkeys(known.ids[:, 0].tolist()):
             is_wrong = self._came[at].is_wrong(self._right[at])
@@ -140,8 +140,8 @@ class PairSearch:
     def _executed(self, pairs: Iterator[_Pair]) -> list[Row]:
         """Returns a row for the first pair that explains the answer, or an empty list.
 
-        The pairs are executed up to the first wrong call; the first `_EXECUTED` of those that give
-        the answer's results are then executed in all tests.
+        First executes the pairs in one test, up to its first wrong call. Of the pairs that give the
+        answer's results there, executes the first `_EXECUTED` in all tests.
         """
         test, count = self._first_wrong()
         tried = [*islice(pairs, max(1, _TRIED_CALLS // count))]
@@ -175,7 +175,7 @@ class PairSearch:
         return []
 
     def _first_wrong(self) -> tuple[str, int]:
-        """Returns the test with the fewest requests up to a wrong call, and that number."""
+        """Returns the test with the fewest requests up to a wrong call, and their number."""
         ends = []
         for test, columns in self._tests.items():
             calls = zip(self._came[columns], self._right[columns], strict=True)
@@ -185,7 +185,7 @@ class PairSearch:
         return test, count
 
     def _columns(self) -> list[int]:
-        """Returns the requests in failed tests that all members answered, shortest test first."""
+        """Returns the columns of failed tests that all members answered, shortest test first."""
         cells = self._table.cells[[not row.is_entry for row in self._table.rows]]
         wrong = [
             range(columns.start, columns.stop)
@@ -197,9 +197,9 @@ class PairSearch:
         return [at for c, end in zip(wrong, ends, strict=True) if end <= SCREEN for at in c]
 
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
-        """Returns pairs of two changes, and of a change and an entry, the likeliest first.
+        """Returns pairs of two changes, and pairs of a change and an entry, the likeliest first.
 
-        If several rows are equal, only the one with the lowest rank is used in pairs.
+        Of several equal rows, pairs contain only the first.
         """
         places = [at for at in columns if self._is_informative(at)]
         right = _bits(self._figures(places, self._right))
@@ -228,10 +228,10 @@ class PairSearch:
         return tuple(kind[:_PAIRS] for kind in kinds)
 
     def _different(self, chosen: Iterable[int], columns: Sequence[int]) -> list[int]:
-        """Returns the first row of each group of equal rows, in the order of `_order`.
+        """Returns the first row in each group of equal rows, sorted by `_order`.
 
-        Rows are equal if their answers to these requests are equal. Rows that are right in all of
-        these requests must be equal everywhere.
+        Rows are equal if they have equal results for the requests in `columns`. If these results
+        are all right, the rows must be equal everywhere.
         """
         cells, right = self._table.cells, np.array(self._table.right)
         different: dict[object, int] = {}
@@ -249,13 +249,13 @@ class PairSearch:
     def _rarity(self, row: int) -> int:
         """Returns the position of a row's family among the frequent ones, or a later position.
 
-        If two members give equal answers to all requests, the more frequent mistake is reported.
+        Of two members with equal results for all requests, the more frequent mistake is reported.
         """
         place = frequency_place(self._table.rows[row].name)
         return _RARE if place is None else place
 
     def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
-        """Returns, for each row, which numbers in its results equal those of another answer.
+        """Returns for each row which numbers in its results equal those in `others`.
 
         All cells in these columns must be known.
         """
@@ -266,7 +266,7 @@ class PairSearch:
         return np.hstack(found)
 
     def _count(self, at: int) -> int:
-        """Returns the number of figures to compare in a request, or 1 to compare whole results."""
+        """Returns how many figures to compare for a request, or 1 to compare whole results."""
         count = len(self._right[at].figures)
         return max(1, count) if len(self._came[at].figures) == count else 1
 
@@ -276,11 +276,11 @@ class PairSearch:
 
 
 def known_pairs(table: Table, tests: Mapping[str, slice], changed_entries: ChangedEntries) -> Pairs:
-    """Returns pairs of mistakes and frequent changes, with a total of each pair's results.
+    """Returns pairs of a mistake and a frequent change, with the sum of each pair's result.
 
-    The results are those of the call that distinguishes most entries or, if an entry is right in
-    this call, of another one. Pairs that a call does not distinguish from their first mistake are
-    left out.
+    The result is that of the call that distinguishes the most entries or, if the mistake is right
+    in this call, of a different one. A pair is left out if the call does not distinguish it from
+    its first mistake.
     """
     places = [
         (_told_apart(table, at, test), len(table.answers[at]), -count, at, test)
@@ -303,18 +303,18 @@ def known_pairs(table: Table, tests: Mapping[str, slice], changed_entries: Chang
             if not call.raised and not any(call.equals(known[other]) for other in others):
                 ids.append((at, row, number))
                 sums.append(total_of(call))
-    with np.errstate(over="ignore"):  # a larger sum is infinite, and looked up as such
+    with np.errstate(over="ignore"):  # a larger sum becomes infinite, and is looked up as such
         return Pairs(np.array(ids, np.int16).reshape(-1, 3), np.array(sums, np.float32))
 
 
 def _told_apart(table: Table, at: int, test: str) -> int:
-    """Returns how many different answers the entries give to a request, except by chance."""
+    """Returns how many different results the entries have for a request, ignoring chance."""
     entries = (n for n, row in enumerate(table.rows) if row.is_entry)
     return len({table.cells[row, at] for row in entries if (row, test) not in table.samples})
 
 
 def _bases(table: Table, at: int, test: str) -> list[int]:
-    """Returns the rows of entries and frequent families' members that are wrong in a request."""
+    """Returns the entries, and members of frequent families, that are wrong in a request."""
     cells, answers = table.cells[:, at].tolist(), table.answers[at]
     shown = [
         row

@@ -1,7 +1,7 @@
-"""Makes the probe for a wrong answer: one frame with the requests in the question's tests.
+"""Makes the probe for wrong answers: one frame with the requests in a question's tests.
 
-The inputs depend only on the suite, so known mistakes' answers to the same requests are computed
-once. No test needs to run, because only replies are compared.
+The inputs depend only on the suite, so the results of known mistakes for the same requests are
+computed once. Tests don't need to run, because only replies are compared.
 """
 
 from __future__ import annotations
@@ -54,29 +54,30 @@ from .record import (
 )
 
 Replies = Sequence[RawReply]
-#: the operation that is left out, because the way an answer computes does not identify a mistake
+#: the operation that is left out, because how an answer computes does not identify a mistake
 _NOT_ASKED = "operators"
-#: the most bytes of memory for a mistake in this process; a changed size may need gigabytes
+#: the maximum memory, in bytes, for a mistake in this process; a changed size may need gigabytes
 _MOST_MEMORY = 512 << 20
 _RAISED = b'{"U": ["raised", '
 _INTERRUPTED = _RAISED + b'"KeyboardInterrupt"'
 MAKING = ("restore", "build", "load_weights")
-#: the most bytes in the tensors of a reply; a tensor counts once for each reference to it, because
-#: each reference is read
+#: the maximum number of bytes in a reply's tensors; a tensor counts once for each reference to it,
+#: because each reference is read
 _MOST_BYTES = Limits().reply_bytes
-#: the power of ten up to which incoming gradients are compared without scaling
+#: gradients are scaled only if the incoming ones are larger than this power of ten, or smaller than
+#: its inverse
 _ORDINARY = 2
 
 
 class Probe:
-    """The probe for one question; its inputs are drawn from `seed`."""
+    """The probe for a question; its inputs are drawn from `seed`."""
 
     def __init__(self, runner: SuiteRunner, suite: Path, question: str, seed: int) -> None:
         self._runner, self._suite, self._question, self._seed = runner, suite, question, seed
 
     @cached_property
     def requests(self) -> Mapping[str, tuple[Request, ...]]:
-        """The requests of each test, without tests that repeat one with other numbers."""
+        """The requests in each test; of tests that differ only in numbers, contains just one."""
         rehearsal = rehearse(self._runner, self._suite, self._seed, self._question)
         asked = self._runner.different_tests(self._suite, self._question)
         return {
@@ -87,12 +88,12 @@ class Probe:
 
     @cached_property
     def batch(self) -> Batch:
-        """All requests in one frame; each test begins with its own random numbers."""
+        """All requests in one frame; each test begins with setting its own seed."""
         return self.batch_of((0,))
 
     @lru_cache(maxsize=8)  # noqa: B019 - one of these lives as long as the run
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
-        """Returns a batch of some tests (default: all), with new random numbers for each time."""
+        """Returns a batch of some tests (default: all); random numbers differ for each time."""
         asked = [
             (self._seeded(test, time), *self.requests[test])
             for time in times
@@ -101,13 +102,13 @@ class Probe:
         return Batch.of([request for of_test in asked for request in of_test])
 
     def split(self, replies: Replies, tests: Sequence[str] = ()) -> Mapping[str, Replies]:
-        """Returns the replies to a batch, by test."""
+        """Splits the replies to a batch by test."""
         return self.split_times(replies, tests)[0]
 
     def split_times(
         self, replies: Replies, tests: Sequence[str] = ()
     ) -> Sequence[Mapping[str, Replies]]:
-        """Returns the replies to a batch of several repetitions, by test for each repetition."""
+        """Splits the replies to a batch of several repetitions by test, for each repetition."""
         every, start = [], 0
         while start < len(replies):
             found: dict[str, Replies] = {}
@@ -123,7 +124,7 @@ class Probe:
     ) -> Replies:
         """Runs a module in this process; returns its replies to a test's first `count` requests.
 
-        Without `count`, all requests are made. Random numbers differ for each `time`.
+        Without `count`, makes all requests. Random numbers differ for each `time`.
         """
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):
@@ -136,9 +137,9 @@ class Probe:
     def batch_of_names(
         self, names: Sequence[str], tests: Sequence[str], count: int | None = None
     ) -> Batch:
-        """Returns a batch of tests, or of each test's first requests, for several answers.
+        """Returns a batch of tests, or of their first `count` requests, for several answers.
 
-        `names` contains the names of the answers in one module.
+        `names` contains the answers' names in one module.
         """
         return Batch.of(
             [
@@ -155,7 +156,7 @@ class Probe:
     def answered_by_names(
         self, replies: Replies, tests: Sequence[str], count: int | None = None
     ) -> list[list[AnswerRecord]]:
-        """Returns the records of each answer in a batch from `batch_of_names`."""
+        """Returns each answer's records from the replies to a batch from `batch_of_names`."""
         found: list[AnswerRecord] = []
         for test in itertools.cycle(tests):
             if not replies:
@@ -166,11 +167,11 @@ class Probe:
         return [found[at : at + len(tests)] for at in range(0, len(found), len(tests))]
 
     def answered(self, test: str, replies: Replies) -> AnswerRecord:
-        """Returns the record of the replies to a test, or to its first requests."""
+        """Returns the record of the replies to a test, or only to its first requests."""
         return answered(events_of(self.requests[test][: len(replies)], replies))
 
     def judged(self, test: str, replies: Replies) -> AnswerRecord:
-        """Runs a test with known replies; returns their record with the test's words and shares."""
+        """Runs a test on known replies; returns their record, with the test's words and shares."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
@@ -188,13 +189,13 @@ class Probe:
 
 
 def _with_name(name: str, request: Request) -> Request:
-    """Returns the same request for an answer with a different name."""
+    """Returns a request with a different answer's name in it."""
     at = {"call": 1, "gradients": 1, "steps": 1, "build": 2}.get(request[0])
     return request if at is None else (*request[:at], name, *request[at + 1 :])
 
 
 def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
-    """Returns a module's replies to a batch, computed in this process; not for students' code."""
+    """Returns a module's replies to a batch, from this process; not for students' code."""
     worker = Worker(lambda request: None, names=names)
     with silence():
         return [
@@ -203,7 +204,7 @@ def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
 
 
 class ProbeReplies:
-    """An answer's replies to the probe; tests judge them only if chance may be involved."""
+    """An answer's replies to the probe; tests are run on them only if chance may be involved."""
 
     def __init__(self, probe: Probe, replies: Replies) -> None:
         self._probe = probe
@@ -213,7 +214,7 @@ class ProbeReplies:
 
     @cached_property
     def digest(self) -> bytes:
-        """A value that is equal for equal replies."""
+        """A digest that is equal for equal replies."""
         digest = hashlib.blake2b(digest_size=16)
         for replies in self._replies.values():
             for header, data in replies:
@@ -222,24 +223,24 @@ class ProbeReplies:
         return digest.digest()
 
     def answered(self, test: str) -> AnswerRecord:
-        """Returns the record of one test."""
+        """Returns the answer's record in a test."""
         if test not in self._answered:
             self._answered[test] = self._probe.answered(test, self._replies[test])
         return self._answered[test]
 
     def errors(self, test: str) -> Sequence[str]:
-        """Returns the error of each request in a test as text, or "" where there was none."""
+        """Returns the error that each request in a test raised, as text; "" if there was none."""
         return [_error(reply) for reply in self._replies[test]]
 
     def judged(self, test: str) -> AnswerRecord:
-        """Returns the record of one test, to be compared with stochastic answers."""
+        """Returns the record of a test in the form that is compared with stochastic answers."""
         if test not in self._judged:
             self._judged[test] = self._probe.judged(test, self._replies[test])
         return self._judged[test]
 
 
 class _Replayed(RequestImplementation):
-    """Gives known replies to a test instead of calling an answer."""
+    """Gives a test known replies instead of calling an answer."""
 
     def __init__(self, requests: Sequence[Request], replies: Replies) -> None:
         super().__init__()
@@ -252,12 +253,12 @@ class _Replayed(RequestImplementation):
         return value_of(wire.decode(header, bytearray(data)))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """Returns only the value, because the operators do not identify a mistake."""
+        """Returns no operators, because they don't identify a mistake."""
         value = self.call(name, args).value
         return WatchedCall(value=value, unwatched=value)
 
     def names_used(self, name: str) -> frozenset[str]:
-        """Returns an empty set, because names are not compared."""
+        """Returns an empty set, because names in code are not compared."""
         return frozenset()
 
 
@@ -286,7 +287,7 @@ def silence() -> Iterator[None]:
 
 
 def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Iterator[Event]:
-    """Yields one event for each request; does not trust the replies."""
+    """Yields an event for each request; does not trust the replies."""
     broken: set[Any] = set()
     missing: set[Any] = set()
     for request, reply in zip(requests, replies, strict=True):
@@ -317,7 +318,7 @@ def _event(request: Request, reply: RawReply) -> Event:
 
 
 def _compared_parts(request: Request, value: Any) -> Any:
-    """Returns the parts of a value to compare; raises `AnswerProtocol` if its form is wrong."""
+    """Returns the parts of a value that are compared; raises `AnswerProtocol` for a wrong form."""
     operation, asked = request[0], request[2:3]
     if operation in ("call", "forward"):
         (args,) = asked
@@ -339,19 +340,19 @@ def _compared_parts(request: Request, value: Any) -> Any:
 
 
 def _size(cotangent: Any) -> float:
-    """Returns the power of ten nearest to an incoming gradient's size, or 1 if that is near 1."""
+    """Returns the power of ten nearest to incoming gradients' size, or 1 if this is near 1."""
     largest = max((float(t.abs().max()) for t in tensors_in(cotangent) if t.numel()), default=1.0)
     power = round(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
     return 10.0**power if abs(power) > _ORDINARY else 1.0
 
 
 def _for_ones(gradients: Any, size: float) -> Any:
-    """Returns the gradients scaled to incoming gradients of size 1, for comparison."""
+    """Returns the gradients as if the incoming gradients had size 1, for comparison."""
     return _each(gradients, lambda g: g / size if size != 1 and g.is_floating_point() else g)
 
 
 def _without_zeros(gradients: Any) -> Any:
-    """Returns the gradients with None instead of pure rounding errors; suites accept either."""
+    """Returns the gradients, with None for pure rounding errors, as suites accept either."""
     return _each(gradients, lambda g: None if g.device.type != "meta" and is_rounding(g) else g)
 
 
@@ -369,7 +370,7 @@ def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _is_finite(value: Any) -> bool:
-    """Returns whether all numbers in a result are finite; otherwise gradients depend on details."""
+    """Returns whether all numbers in a result are finite; if not, gradients depend on details."""
     return all(
         tensor.device.type == "meta" or bool(tensor.isfinite().all())
         for tensor in tensors_in(value)
@@ -377,7 +378,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Returns whether arguments are the same before and after a call."""
+    """Returns whether arguments are the same after a call as before it."""
     if isinstance(one, torch.Tensor):
         same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
             *(other.dtype, other.shape),

@@ -1,8 +1,8 @@
-"""Compact records of an answer's replies in one test, to be stored and compared with many others.
+"""Compact records of an answer's replies in a test, for storing and comparing many of them.
 
 A reply becomes an `Event` (see `probe`), and an event becomes a `Call`. A tensor is represented by
-its shape and dtype, some of its values, and two sums of all values with random weights: if
-answers differ anywhere, their sums differ.
+its shape and dtype, some of its values, and two sums of all values with random weights: if tensors
+differ anywhere, their sums differ.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from ...suite.compare import FLOAT32, FLOAT64
 Request = tuple[Any, ...]
 
 PLACES, SUMS = 4, 2
-#: the most numbers in one tensor; a larger tensor is compared by its shape only
+#: the maximum number of values in a tensor; of a larger tensor, only the form is compared
 _MOST_NUMBERS = 1 << 18
-#: the factor by which bounds are larger for gradients in float32, which are rounded more, as in
-#: `suite.compare`
+#: the factor by which bounds are larger for gradients in float32, because these are rounded more,
+#: as in `suite.compare`
 _OF_GRADIENTS = 100.0
 
-#: recorded instead of a call's arguments if none was changed
+#: recorded instead of a call's arguments if none of them was changed
 UNCHANGED = "arguments as they were"
 #: recorded instead of gradients if the result is not finite
 THROUGH_NAN = "gradients of what is not finite"
@@ -41,30 +41,31 @@ NOT_ASKED = "not asked"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One request: the operation, and its result, which is a value or the name of an error."""
+    """A request's operation and its result, which is a value or the name of an error."""
 
     operation: str
     value: Any = None
     raised: str = ""
 
 
-#: the most tensors in one call that are read, because a reply may refer to one tensor many times
+#: the maximum number of tensors that are read in a call, because a reply may refer to the same
+#: tensor many times
 _MOST_TENSORS = 100
 _MOST_CHARACTERS = 4000
-#: the most characters in a value that contains no tensors
+#: the maximum length of a value without tensors, in characters
 _LONGEST_VALUE = 200
 OF_GRADIENTS = ("gradients", "layer_gradients")
-#: the words of a test that passed, and of a test that makes other requests to this answer
+#: the words for a test that passed, and for one that makes other requests for this answer
 PASSED, OFF_PLAN = "passed", "asks something else"
-#: errors that an answer raises on purpose
+#: the errors that answers raise on purpose
 _ON_PURPOSE = ("ValueError", "KeyError")
-#: the rounding of a share; the number of samples needed for a range; the number of different values
-#: up to which samples have no range
+#: the rounding of a share; the number of samples needed for a range; samples with no more different
+#: values than this have no range
 _ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 2
-#: how far outside the samples' range a share may be, in widths of the range. One of an answer's
-#: hundreds of shares is often outside
+#: how far outside the samples' range a share may be, in widths of the range, because one of an
+#: answer's hundreds of shares is often outside
 _WIDTHS = 1.5
-#: the student's own words: a line of code below the error, and the error's message
+#: the student's own words in a message: a line of code below the error, and the error's message
 _OWN_WORDS = re.compile(r"\nin \w+:[^\n]*|(?<=Error): [^\n]*")
 _DTYPE = re.compile(r"torch\.\w+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
@@ -76,10 +77,10 @@ def _is_within(bound: float, one: float, another: float) -> bool:
 
 @dataclass(frozen=True)
 class Call:
-    """One call: the operation, the form of its result, and numbers that represent the result.
+    """A call: the operation, the form of its result, and numbers that represent the result.
 
-    `figures` contains these numbers (see `figures_of`), and `bounds` how much rounding may change
-    each. `shares` are similar for answers with the same randomness (see `shares_of`).
+    `figures` contains these numbers (see `figures_of`), and `bounds` says how much rounding may
+    change each. `shares` are similar for answers with the same randomness (see `shares_of`).
     """
 
     operation: str
@@ -98,7 +99,7 @@ class Call:
         )
 
     def has_equal_numbers(self, other: Call) -> bool:
-        """Returns whether the results are equal up to rounding, regardless of their dtypes."""
+        """Returns whether both results are equal up to rounding, even if their dtypes differ."""
         return (
             self._is_of_a_kind(other)
             and all(
@@ -108,7 +109,7 @@ class Call:
         )
 
     def _is_of_a_kind(self, other: Call) -> bool:
-        """Returns whether operation, error and number of figures agree; nan and inf add figures."""
+        """Returns whether the operations, errors and numbers of figures are equal."""
         return (
             self.operation == other.operation
             and self.raised == other.raised
@@ -117,11 +118,11 @@ class Call:
 
     @property
     def is_asked(self) -> bool:
-        """Returns whether there was a layer to call."""
+        """Returns whether the call was made, which is impossible without a layer."""
         return self.raised != NOT_ASKED
 
     def is_only_nan(self, solution: Call) -> bool:
-        """Returns whether a result, unlike the solution's, has nan and no finite number but 0."""
+        """Returns whether a result, unlike the solution's, has nan and otherwise only zeros."""
         is_odd = len(self.figures) > len(solution.figures) and self.figures[0] != 0
         return is_odd and not any(self.figures[-SUMS:])
 
@@ -134,35 +135,35 @@ class Call:
         return solution.raised in _ON_PURPOSE and not self.raised
 
     def is_wrong(self, solution: Call) -> bool:
-        """Returns whether the value is wrong; errors and gradients don't count."""
+        """Returns whether the value is wrong; errors and wrong gradients don't count."""
         meant = not self.is_failing(solution) and self.operation not in OF_GRADIENTS
         return meant and not self.equals(solution)
 
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """An answer's record in one test: every call, and the test's words if chance is involved."""
+    """An answer's record in a test: every call and, if chance is involved, the test's words."""
 
     calls: tuple[Call, ...]
     words: str = ""
 
     def equals(self, other: AnswerRecord) -> bool:
-        """Returns whether both records have equal answers to every call."""
+        """Returns whether both records have equal results for every call."""
         is_as_long = len(self.calls) == len(other.calls)
         return is_as_long and all(map(Call.equals, self.calls, other.calls))
 
     @cached_property
     def signature(self) -> tuple[object, ...]:
-        """Everything except the figures; it is equal for answers with the same randomness."""
+        """Everything except the numbers, which is equal for answers with the same randomness."""
         forms = tuple((call.operation, call.raised, call.form) for call in self.calls)
         return self.words, forms
 
     def is_among(self, samples: Sequence[AnswerRecord]) -> bool:
         """Returns whether the answer is like these samples: of the same kind, and in their range.
 
-        The answer's shares must be in or near the range of the shares in samples with the same
-        signature. If many samples were drawn but too few have that signature, the range is unknown,
-        and the answer is not considered similar; if few were drawn, an equal signature is enough.
+        The answer's shares must be in or near the range of shares in the samples with the same
+        signature. If few samples were drawn, an equal signature is enough; if many were drawn but
+        too few have that signature, the answer does not count as similar.
         """
         alike = [sample for sample in samples if sample.signature == self.signature]
         if len(samples) < _ENOUGH:
@@ -173,7 +174,7 @@ class AnswerRecord:
         )
 
     def has_another_value_than(self, solution: AnswerRecord) -> bool:
-        """Returns whether any value is different, or any error that is raised on purpose.
+        """Returns whether any value, or any error that is raised on purpose, is different.
 
         Other differences in errors say little about the mistake.
         """
@@ -185,19 +186,19 @@ class AnswerRecord:
 
 
 class RecordedAnswers(Protocol):
-    """An answer's records by test; `judged` adds words and shares for stochastic answers."""
+    """An answer's records, by test; `judged` adds words and shares for stochastic answers."""
 
     def answered(self, test: str) -> AnswerRecord:
         """Returns the record of one test."""
 
     def judged(self, test: str) -> AnswerRecord:
-        """Returns the record of one test, with the test's words and shares."""
+        """Returns the record in a test, with the test's words and shares."""
 
 
 def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> AnswerRecord:
-    """Returns the record of one test from its events.
+    """Returns an answer's record in a test from its events.
 
-    Only stochastic answers are compared by the test's words and by their shares.
+    Only stochastic answers are compared by their shares and by the test's words.
     """
     return AnswerRecord(tuple(_call(event, with_shares) for event in events), words)
 
@@ -208,14 +209,14 @@ def in_words(message: str) -> str:
 
 
 def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
-    """Returns whether each figure may have the same distribution as the samples' figures."""
+    """Returns whether each share may come from the same distribution as those in the samples."""
     return all(map(_is_near, shares, zip(*samples, strict=True)))
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
-    """Returns whether a figure is in or near the range of the drawn figures.
+    """Returns whether a share is in or near the range of the shares that were drawn.
 
-    If these have few different values, such as 0 and 1, the figure must equal one of them.
+    If these have few different values, such as 0 and 1, the share must equal one of them.
     """
     low, high = min(drawn), max(drawn)
     rounding = _ROUNDING * max(abs(low), abs(high), 1e-2)
@@ -227,7 +228,7 @@ def _is_near(figure: float, drawn: Sequence[float]) -> bool:
 
 
 def behaviour_of(tests: Mapping[str, AnswerRecord]) -> str:
-    """Returns a digest that is equal for answers that differ at most in the last digits."""
+    """Returns a digest that is equal for answers that differ only in the last digits."""
     digest = hashlib.sha256()
     for name in sorted(tests):
         digest.update(name.encode())
@@ -249,7 +250,7 @@ def _call(event: Event, with_shares: bool) -> Call:
 
 
 def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
-    """Returns the form of a value, with sizes on request; adds its tensors to `tensors`."""
+    """Returns a value's form, on request with sizes; adds the value's tensors to `tensors`."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)
@@ -262,7 +263,8 @@ def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
         items = ", ".join(_form(item, tensors, with_sizes) for item in value)
         return f"{type(value).__name__}({items})"
     if isinstance(value, dict):
-        # the order of a dict does not matter; a key that is a tensor is sorted without printing it
+        # a dict's order does not matter; a key that is a tensor is sorted by its form, without
+        # printing it
         keys = sorted(value, key=lambda key: _form(key, [], with_sizes)[:_LONGEST_VALUE])
         return "{" + ", ".join(_item(key, value[key], tensors, with_sizes) for key in keys) + "}"
     if isinstance(value, SimpleNamespace):
@@ -278,22 +280,22 @@ def _item(key: Any, item: Any, tensors: list[torch.Tensor], with_sizes: bool) ->
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor has readable numbers, and not too many."""
+    """Returns whether a tensor contains readable numbers, and not too many."""
     dense = tensor.layout == torch.strided and not tensor.is_quantized
     return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
 
 
 def largest_of(tensors: Iterable[torch.Tensor]) -> float:
-    """Returns the largest absolute value among the finite numbers in all tensors."""
+    """Returns the largest absolute value of the finite numbers in all tensors."""
     plain = (np.nan_to_num(_numbers(t), posinf=0.0, neginf=0.0) for t in tensors if _is_plain(t))
     return max((float(np.abs(values).max()) for values in plain), default=0.0)
 
 
 def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
-    """Yields the figures of a tensor, each with the largest change that rounding may cause.
+    """Yields a tensor's figures, each with its bound: the largest change that rounding may cause.
 
-    The bounds of gradients are larger in float32, and grow with the largest of all gradients, which
-    may be part of sums that cancel.
+    Bounds for gradients are larger in float32, and grow with the largest of all gradients, because
+    it may be part of sums that cancel.
     """
     if not _is_plain(tensor):
         return
@@ -312,7 +314,7 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
     far = more * (bound.atol * size + bound.rtol * np.abs(values))
     places = _places(len(values))
     yield from zip(values[places].tolist(), far[places].tolist(), strict=True)
-    with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers are infinite
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers may be infinite
         moved = np.sqrt(np.square(directions * far).sum(axis=1))
         sums = directions @ values
     yield from zip(sums.tolist(), (3 * moved + 1e-9).tolist(), strict=True)
@@ -324,7 +326,7 @@ def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
 
 
 def shares_of(tensor: torch.Tensor) -> Iterator[float]:
-    """Yields figures that are similar in all samples of one mistake, sizes first."""
+    """Yields numbers that are similar in all samples of a mistake, beginning with sizes."""
     yield from map(float, tensor.shape)
     if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
         return

@@ -1,4 +1,4 @@
-"""A question's mistakes as rows: the name of each, and the text for a student."""
+"""A question's mistakes as rows, each with a name and a text for students."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ...suite.variants import Variant
 from .families import Member
 from .families.words import LEAD, frequency_place, id_of, lead_of, words_of
 
-#: the note on a mistake that does not explain every value
+#: the note about a mistake that does not explain every value
 NOTE = " There may be another mistake as well."
-#: the family whose words do not say what is wrong
+#: the family whose words don't say what is wrong
 _VAGUE = "one_step_is_left_out"
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One mistake that can be reported.
+    """A mistake that can be reported.
 
-    `code` contains names that the description quotes; an answer without any of them has a different
-    mistake. Of the rows that fit, the one with the lowest rank is reported. `words` describe the
-    mistake. A family's row also has a `detail` about its member, a `lead` (a hint), the number of
-    the `member`, and the family's `key`; `in_check` means that the mistake changes which inputs are
-    refused.
+    `code` contains the names that the description quotes; an answer without any of them has a
+    different mistake. Of the rows that fit, the one with the lowest rank is reported. `words`
+    describe the mistake. The row for a family's member also has the number of the `member`, a
+    `detail` about it, and the family's `key` and hint, `lead`. `in_check` is true if the mistake
+    changes which inputs are refused.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Returns a row that describes two mistakes, named after the lower-ranked one.
+        """Returns a row that describes two mistakes, named after the one with the lower rank.
 
         If only one of them says what is wrong, the other may be a different way to get the same
         values.
@@ -77,12 +77,12 @@ class Row:
 
     @classmethod
     def shown(cls, name: str, sentence: str, lead: str) -> Row:
-        """Returns a row that describes the answer itself, without a known mistake."""
+        """Returns a row that describes an answer's results, without a known mistake."""
         return cls(name, f"{sentence[0].upper()}{sentence[1:]}. {lead}")
 
     @classmethod
     def from_json(cls, plain: Any) -> Row:
-        """Returns the row from the output of `to_json`."""
+        """Returns the row that `to_json` has converted."""
         if isinstance(plain, str):
             return cls(plain, "")
         if isinstance(plain, list):
@@ -92,7 +92,7 @@ class Row:
     def to_json(self) -> Any:
         """Returns the row as a table stores it: an entry's name, or a family's key.
 
-        Words may change without any answer changing, so a table does not contain them.
+        A table does not contain words, because words may change although the results stay the same.
         """
         if self.is_entry:
             return self.name
@@ -102,7 +102,7 @@ class Row:
 
     @property
     def is_entry(self) -> bool:
-        """Returns whether the row is in the catalog."""
+        """Returns whether the row is an entry in the catalog."""
         return self.member < 0
 
     @property
@@ -112,52 +112,52 @@ class Row:
 
     @property
     def precise(self) -> str:
-        """The text for a student, with the row's detail if it has one."""
+        """The text for a student, with the row's detail if there is one."""
         return _as_if(self.detail or self.words, self.lead) if self.lead else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
-        """Returns True if code contains a name that the description quotes, or it quotes none."""
+        """Returns whether code contains any name that the description quotes, or it quotes none."""
         return not self.code or not names_in(text).isdisjoint(self.code)
 
 
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
     """Returns a name and a hint for rows that all fit: entries first, then the lowest rank.
 
-    Of members with equal answers, only those of the most frequent family count, because the others
-    are rarer causes of the same behavior. The name or the hint is empty if the rows still disagree
-    on it.
+    Of members with equal results, only those of the most frequent family count, because the others
+    are rarer causes of the same behavior. If the rows still disagree on the name or the hint, it is
+    empty.
     """
     rank = min((row.rank for row in members), default=0)
     rows = entries or _of_most_frequent([row for row in members if row.rank == rank])
     names, hints = {row.name for row in rows}, {row.hint for row in rows}
     details = {row.precise for row in rows if row.detail}
-    # rows with equal answers may change different places
+    # rows with equal results may change different places
     hints = details if len(hints) == len(details) == 1 else hints
     return names.pop() if len(names) == 1 else "", hints.pop() if len(hints) == 1 else ""
 
 
 def _of_most_frequent(rows: Sequence[Row]) -> Sequence[Row]:
-    """Returns the rows of the most frequent family, or all rows if none is frequent."""
+    """Returns the rows of the most frequent family, or all rows if no family is frequent."""
     places = [place for row in rows if (place := frequency_place(row.name)) is not None]
     return [row for row in rows if not places or frequency_place(row.name) == min(places)]
 
 
 def hint_of(variant: Variant) -> str:
-    """Returns the text for a student: the likely confusion, and a question."""
+    """Returns the text for a student: the likely mistake, and a question or a step."""
     confused, _, happens = variant.confuses.rstrip(".").partition(": ")
     lead = "The likely mistake:" if happens else "It looks as if this answer confuses"
     return f"{lead} {happens or confused}. {variant.hint}"
 
 
 def _happens_in(variant: Variant) -> str:
-    """Returns the words for an entry that is one of two mistakes."""
+    """Returns an entry's words for a sentence about two mistakes."""
     confused, _, happens = variant.confuses.rstrip(".").partition(": ")
     return happens or f"it confuses {confused}"
 
 
 @lru_cache(maxsize=8)
 def names_in(text: str) -> frozenset[str]:
-    """Returns the words of code without comments and strings, or all words if it is not Python."""
+    """Returns the names in code, or all words if it is not valid Python."""
     try:
         tokens = [*generate_tokens(StringIO(text).readline)]
     except (TokenError, SyntaxError):
@@ -166,7 +166,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _as_if(words: str, lead: str) -> str:
-    """Returns a text about behavior only, because different code may behave in the same way."""
+    """Returns a text that is only about behavior, because different code may behave alike."""
     return f"This answer behaves as if {words}. {lead}"
 
 

@@ -1,8 +1,8 @@
-"""Finds rows of a table that explain an answer: one row, two, or one that fits most calls.
+"""Finds rows of a table that explain an answer: one row, two rows, or one that fits most calls.
 
-The answer is compared once with each different answer that a table has for a request. Unknown cells
-are computed within a fixed budget of calls, which is the same on every machine. A mistake that is
-not identified within the budget gets no name.
+For each request, the answer's result is compared once with each of the different results in the
+table. Unknown cells are computed within a budget of calls, which is the same on every machine. A
+mistake that is not identified within the budget gets no name.
 """
 
 from __future__ import annotations
@@ -19,30 +19,31 @@ from .record import OF_GRADIENTS, THROUGH_NAN, AnswerRecord, Call, RecordedAnswe
 from .rows import NOTE, Row
 from .table import UNKNOWN, Table
 
-#: the most calls to members for one answer
+#: the maximum number of calls to members for one answer
 MOST_CALLS = 1500
-#: the number of rows with the best estimates for which the exact value is computed
+#: the number of rows, those with the best estimates, for which exact values are computed
 _LIKELY = 4
-#: the second of two mistakes if no row leaves out the same errors; the name is that of the first
+#: the second of two mistakes if no row lacks the same errors; the pair gets the name of the first
 UNRAISED = Row("", "", rank=1000, words="a required error is not raised")
 
-#: how many wrong values a mistake must explain for each value that it contradicts; and how many for
-#: each value that it contradicts or leaves open, to be the only mistake
+#: how many wrong values a mistake must explain for each value that it contradicts; and, to be the
+#: only mistake, how many for each value that it contradicts or leaves open
 _MORE, _NEARLY_ALL = 2, 5
-#: the weight of contradicting a right answer, which is large because the mistake would show there
+#: the weight of a call in which the answer is right and the mistake is not; it is large, because an
+#: answer with the mistake would be wrong there
 _RIGHT = 1000
 
 Cells = NDArray[np.bool_]
-#: returns a member's answers in one test; None if it can't be executed
+#: returns a member's record in a test, or None if the member can't be executed
 AskMember = Callable[[int, str], AnswerRecord | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedCalls:
-    """The numbers of calls that a mistake explains, leaves open, and contradicts.
+    """Counts of the calls that a mistake explains, leaves open, and contradicts.
 
-    `slopes` counts the calls that are left open because the mistake may cause them: gradients that
-    differ only in their numbers or can't be computed, and numbers instead of nan.
+    `slopes` counts those open calls that the mistake may have caused: gradients that differ only in
+    their numbers or can't be computed, and numbers instead of nan.
     """
 
     wrong: int = 0
@@ -64,7 +65,8 @@ class ExplainedCalls:
     def is_most(self) -> bool:
         """Returns whether the mistake explains most calls.
 
-        It must explain more than it leaves open, and twice as many as it contradicts.
+        It must explain more calls than it leaves open, and at least twice as many as it
+        contradicts.
         """
         return self.wrong > self.left and self.wrong >= _MORE * self.against
 
@@ -72,7 +74,8 @@ class ExplainedCalls:
     def is_all(self) -> bool:
         """Returns whether nothing else seems wrong; a second mistake would show in many calls.
 
-        Gradients do not count, because rounding can change them, as with a ReLU near zero.
+        Gradients don't count, because rounding can change them, for example those of a ReLU near
+        zero.
         """
         return _NEARLY_ALL * (self.against + self.left - self.slopes) <= self.wrong
 
@@ -88,7 +91,7 @@ _AGAINST, _AGAINST_RIGHT = ExplainedCalls(against=1), ExplainedCalls(against=_RI
 
 
 class Outcome:
-    """One call to an answer, compared with the same call to the solution."""
+    """A call to an answer, compared with the same call to the solution."""
 
     def __init__(self, came: Call, right: Call) -> None:
         self.came = came
@@ -96,13 +99,13 @@ class Outcome:
         self.is_right = came.equals(right)
         self.is_wrong = came.is_wrong(right)
         self.of_gradients = came.operation in OF_GRADIENTS
-        #: whether no row needs to explain the call, because it may fail for another reason
+        #: whether rows need not explain the call, because it may fail for a different reason
         self.is_open = came.is_failing(right) or bool(right.raised) or self.of_gradients
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The rows that explain an answer's calls; `note` is a sentence to add to their hint."""
+    """The rows that explain an answer's calls, and a `note` that is added to their hint."""
 
     entries: Sequence[Row] = ()
     members: Sequence[Row] = ()
@@ -112,7 +115,7 @@ class SearchResult:
 class Search:
     """Searches a question's table for mistakes that explain an answer.
 
-    `tests` contains the columns of each test.
+    `tests` contains the columns that belong to each test.
     """
 
     def __init__(
@@ -130,10 +133,10 @@ class Search:
         self.came = [call for test in tests for call in answers.answered(test).calls]
         self.right = [known[n] for known, n in zip(table.answers, table.right, strict=True)]
         is_right = [*map(Call.equals, self.came, self.right)]
-        #: the number of calls in each test that are not right
+        #: how many calls are not right in each test
         self._missed = {test: is_right[columns].count(False) for test, columns in tests.items()}
         wrong = [(c, r) for c, r in zip(self.came, self.right, strict=True) if c.is_wrong(r)]
-        #: whether every wrong value is nan, which many mistakes cause
+        #: whether every wrong value is nan, which many different mistakes cause
         self.is_nan = bool(wrong) and all(came.is_only_nan(right) for came, right in wrong)
         self.right_tests = {test for test in tests if not self._missed[test]}
         self.wrong_first = sorted(tests, key=lambda test: test in self.right_tests)
@@ -146,14 +149,14 @@ class Search:
     # methods that compare cells, rows and tests
 
     def _cells(self, holds: Callable[[int], Cells]) -> Cells:
-        """Returns the cells for which a condition holds, or may hold because they are unknown."""
+        """Returns the cells for which a condition holds, or may hold because they are not known."""
         found = np.zeros(self.table.cells.shape, bool)
         for at in range(len(self.table.answers)):
             found[:, at] = np.append(holds(at), True)[self.table.cells[:, at]]
         return found
 
     def _learn(self, row: int, test: str) -> bool:
-        """Computes a member's answers in a test; returns False if that is no longer possible."""
+        """Makes sure that a row's results in a test are known; returns False if this fails."""
         columns = self.tests[test]
         if self._known[row, columns].all():
             return True
@@ -169,7 +172,7 @@ class Search:
         return True
 
     def _own(self, row: int, test: str) -> Sequence[Call]:
-        """Returns a row's answers in a test, which must be known."""
+        """Returns a row's results in a test, which must be known."""
         if (row, test) in self._learnt:
             return self._learnt[row, test]
         columns = self.tests[test]
@@ -181,18 +184,18 @@ class Search:
         yield from zip(self._own(row, test), self.came[columns], self.right[columns], strict=True)
 
     def _all(self, row: int, holds: Callable[[int, str], bool]) -> bool:
-        """Returns whether a condition holds for a row in all tests; tries failed tests first."""
+        """Returns whether a condition holds for a row in all tests; begins with failed tests."""
         return all(self._learn(row, test) and holds(row, test) for test in self.wrong_first)
 
     @property
     def is_right(self) -> bool:
-        """Returns whether no reply is wrong; the tests then fail for another reason."""
+        """Returns whether no reply is wrong; the tests then fail for a different reason."""
         return len(self.right_tests) == len(self.tests)
 
     # methods that find rows that explain all of an answer
 
     def entries(self) -> list[Row]:
-        """Returns entries with equal answers or, if there are none, those equal up to chance."""
+        """Returns entries with equal results or, if there are none, those that fit by chance."""
         rows = np.flatnonzero(self._entries).tolist()
         by_chance = sorted({row for row, _ in self.table.samples})
         found = [row for row in rows if self._equal[row].all()] or [
@@ -203,10 +206,10 @@ class Search:
         return [self.table.rows[row] for row in found]
 
     def members(self) -> list[Row]:
-        """Returns the members of lowest rank that have equal answers and share a wrong value.
+        """Returns the members of lowest rank that have equal results, including a wrong value.
 
-        One member of each family is enough, the first one with a detail, because the others in this
-        family have equal answers.
+        Returns one member of each family, if possible one with a detail, because the others have
+        equal results.
         """
         found: list[Row] = []
         rows = np.flatnonzero(~self._entries).tolist()
@@ -227,12 +230,12 @@ class Search:
     def _tells(self, row: Row) -> bool:
         """Returns whether a row may be reported.
 
-        If all wrong values are nan, the row's words must mention nan.
+        If all wrong values are nan, its words must mention nan.
         """
         return not self.is_nan or "nan" in row.words
 
     def _is_carried(self, row: int) -> bool:
-        """Returns whether a row shares a wrong value with the answer, or only changes a check."""
+        """Returns whether a row changes a check, or has a wrong value that the answer has, too."""
         return self.table.rows[row].in_check or any(
             not own.raised and own.equals(came) and not own.equals(right)
             for test in self.tests
@@ -243,22 +246,22 @@ class Search:
         return all(own.equals(came) for own, came, _ in self._triples(row, test))
 
     def _fits(self, row: int, test: str) -> bool:
-        """Returns whether a row's answers fit, or may fit if they depend on chance."""
+        """Returns whether a row's results in a test are equal, or may be equal by chance."""
         return self._is(row, test) or self.may_be_a_sample(row, test)
 
     def may_be_a_sample(self, row: int, test: str) -> bool:
-        """Returns whether an entry whose answers depend on chance may have given this answer."""
+        """Returns whether an entry whose results depend on chance may have given the answer's."""
         samples = self.table.samples.get((row, test))
         if samples is None:
             return False
         columns = self.tests[test]
         calls = zip(self.came[columns], self.right[columns], samples.may_be_right, strict=True)
         if any(came.equals(right) and not may_be for came, right, may_be in calls):
-            return False  # the answer is right in a call that the entry never gets right
+            return False  # the answer is right in a call in which the entry never is
         return self.answers.judged(test).is_among(samples.judged)
 
     def _fails_alike(self, row: int) -> bool:
-        """Returns whether an entry and an answer that seems right fail with the same words."""
+        """Returns whether an entry fails with the same words as an answer without wrong replies."""
         return all(
             self.table.words.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
@@ -279,7 +282,7 @@ class Search:
         return SearchResult(entries, [row for row in rows if not row.is_entry], note)
 
     def _hopes(self) -> dict[int, ExplainedCalls]:
-        """Returns an upper bound on the number of calls that each row explains."""
+        """Returns, by row, optimistic counts of the calls that the row explains."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self.came), np.int64)
         for at, known in enumerate(self.table.answers):
@@ -288,11 +291,11 @@ class Search:
             values = [explained(own, outcome).numbers for own in known]
             found[:, at] = np.array([*values, (wrong[at], 0, 0)])[self.table.cells[:, at]]
         by_test = {test: found[:, columns].sum(1) for test, columns in self.tests.items()}
-        for row, test in self.table.samples:  # their samples are compared later
+        for row, test in self.table.samples:  # samples are compared later
             if by_test[test][row, 2]:
                 by_test[test][row] = (wrong[self.tests[test]].sum(), 0, 0)
         sums = np.sum([*by_test.values()], 0)
-        # do not compute more of a member if none of its known answers explains a wrong value
+        # leave out a member if none of its known results explains a wrong value
         may_explain = (self._known * wrong).sum(1) == 0
         may_explain |= np.where(self._known, found[:, :, 0], 0).any(1)
         # a change that applies to any step must not contradict any call
@@ -301,11 +304,11 @@ class Search:
         return {row: ExplainedCalls(*sums[row].tolist()) for row in chosen}
 
     def _explained(self, row: int) -> ExplainedCalls:
-        """Returns the numbers of calls that a row explains, or zeros if they can't be computed.
+        """Returns how many calls a row explains, or zeros if this can't be computed.
 
-        A stochastic entry must also explain most of the calls that do not depend on chance; failing
+        A stochastic entry must also explain most of the calls that don't depend on chance; failing
         with the same words is not enough. The comparison stops when the remaining calls can't make
-        up for the contradicted ones.
+        up for those that the row contradicts.
         """
         whole, by_chance, left = ExplainedCalls(), ExplainedCalls(), sum(self._missed.values())
 
@@ -333,9 +336,9 @@ class Search:
     def unraised(self) -> list[Row]:
         """Returns a row for a mistake in an answer that also lacks errors, or an empty list.
 
-        The mistake explains all wrong values. It may depend on chance, because the two are not
-        executed together. A row that leaves out the same errors may be about the returned value, so
-        one of these values must be equal; without such a row, general words are used.
+        The mistake must explain all wrong values. It may depend on chance, because the two mistakes
+        are not executed together. The second one is a row that lacks the same errors and, in place
+        of one, returns an equal value; if there is no such row, general words are used.
         """
         missing = np.array([*map(Call.misses_error, self.came, self.right)], bool)
         wrong = np.array([*map(Call.is_wrong, self.came, self.right)], bool)
@@ -353,14 +356,14 @@ class Search:
         return [Row.of_both(rows[row], other) for row in fits] if len(fits) == 1 else []
 
     def _is_beside_errors(self, row: int, test: str) -> bool:
-        """Returns whether a row explains a test except for errors that only the row raises."""
+        """Returns whether a row explains a test, except for errors that the answer should raise."""
         return self.may_be_a_sample(row, test) or all(
             own.equals(came) or (own.raised and came.misses_error(right))
             for own, came, right in self._triples(row, test)
         )
 
     def _only_lacks_errors(self, row: int, test: str) -> bool:
-        """Returns whether a row is right except for the errors that the answer does not raise."""
+        """Returns whether a row is right, except that it lacks the same errors as the answer."""
         return all(
             (came.raised, came.form) == (own.raised, own.form)
             if came.misses_error(right)
@@ -372,14 +375,14 @@ class Search:
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
     """Returns whether a row's call explains the answer's call, contradicts it, or leaves it open.
 
-    A row need not explain a call that fails for another reason, such as an unknown device or dtype.
-    It need not explain gradients either: if two numbers are equal, gradients depend on how the
+    A row need not explain a call that fails for a different reason, such as an unknown device or
+    dtype. Nor must it explain gradients: if two numbers are equal, gradients depend on how the
     larger one is found. Where a row returns nan, other code with the same mistake may return
     numbers (for example, torch's attention if all keys are hidden) or the right result (a variance
     that divides by `max(D - 1, 1)`).
     """
     came, right = outcome.came, outcome.right
-    if came.equals(own):  # a result of zeros says little: many mistakes hide everything
+    if came.equals(own):  # zeros say little, because many mistakes hide everything
         is_telling = not came.figures or any(came.figures)
         return _EXPLAINS if outcome.is_wrong and is_telling else _NONE
     if came.has_equal_numbers(own) and not own.has_equal_numbers(right):

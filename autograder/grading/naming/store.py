@@ -1,8 +1,8 @@
-"""Keeps tables of known mistakes in the course, with which they are distributed, and in a cache.
+"""Keeps tables of known mistakes in the course, where they are distributed, and in a cache.
 
-The key of a table is a digest of everything that its answers depend on. For each question, the
-course has one table, which is committed with the suite. If there is no table for the current suite,
-one is made on first use and kept in both places.
+A table's key is a digest of everything on which its results depend. For each question, the course
+contains one table, which is committed with the suite. If there is no table for the current suite,
+one is made when it is first needed, and kept in both places.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from zipfile import BadZipFile
 from ...course import TABLES
 from .table import Table
 
-#: the errors for a file that is missing or is not a table
+#: the errors that reading a file may raise if it is missing or not a table
 _NO_TABLE = (OSError, EOFError, BadZipFile, zlib.error, ValueError, KeyError, TypeError)
-#: the most tables for one question in a cache, and the number of days that unused ones are kept
+#: the maximum number of tables for a question in a cache, and how many days unused ones are kept
 _KEPT, _DAYS = 3, 30
 _DAY = 86400.0
 
 
 class Store:
-    """Keeps the tables of known mistakes for one course."""
+    """Keeps a course's tables of known mistakes."""
 
     def __init__(self, course: Path) -> None:
         self._course = course / TABLES
@@ -36,11 +36,11 @@ class Store:
     def get(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> Table:
-        """Returns a question's table with this key that fits this machine; makes it if needed.
+        """Returns a question's table with this key that fits this machine; makes it if necessary.
 
-        Only one process makes a table, while others wait. In the course, the new table replaces one
-        with a different key. A table with the same key that does not fit was made on a machine that
-        rounds or draws differently, so it is kept.
+        Only one process makes the table, while others wait. In the course, the new table replaces a
+        table with a different key, but not one with the same key that does not fit: that was made
+        on a machine that rounds or draws differently.
         """
         kept, cached = self._kept(question), self._cache / f"{question}-{key}.npz"
 
@@ -58,14 +58,15 @@ class Store:
             if _is_folder(cached.parent):
                 _keep(cached, key, data)
                 _clear(cached, question)
-            return Table.from_bytes(data)  # as every other process will read it
+            return Table.from_bytes(data)  # read it as every other process will
 
     def renew(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> None:
         """Writes a fitting table to the course, even if the course has one with the same key.
 
-        The old table has answers to earlier inputs if the suite changed and the key did not.
+        If the suite has changed but the key has not, the old table contains results for earlier
+        inputs.
         """
         if self.is_current(question, key, fits):
             return
@@ -77,7 +78,7 @@ class Store:
             _keep(kept, key, data.partition(b"\n")[2])
 
     def is_current(self, question: str, key: str, fits: Callable[[Table], bool]) -> bool:
-        """Returns whether the course itself has a table with this key that fits."""
+        """Returns whether the course itself contains a table with this key that fits."""
         return _read(self._kept(question), key, fits) is not None
 
     def _kept(self, question: str) -> Path:
@@ -101,7 +102,7 @@ def _read(path: Path, key: str, fits: Callable[[Table], bool]) -> Table | None:
 
 
 def _keep(path: Path, key: str, data: bytes) -> None:
-    """Writes a table if its folder is writable; ignores errors, such as a full disk."""
+    """Writes a table if possible; ignores errors, such as those of a full disk."""
     if _is_folder(path.parent):
         own = path.with_name(f".{path.name}.{os.getpid()}")
         with contextlib.suppress(OSError):
@@ -110,7 +111,7 @@ def _keep(path: Path, key: str, data: bytes) -> None:
 
 
 def _is_folder(folder: Path) -> bool:
-    """Returns whether files can be created in a folder; creates the folder if it is missing."""
+    """Returns whether files can be created in a folder; creates the folder if necessary."""
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         return os.access(folder, os.W_OK)
@@ -119,7 +120,7 @@ def _is_folder(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone(lock: Path, folder: Path) -> Iterator[None]:
-    """Lets one process at a time work on a question, if the lock can be written to a folder.
+    """Lets one process at a time work on a question, if a lock can be created in a folder.
 
     Without a cache folder, all questions share a lock in the course's folder.
     """
@@ -135,7 +136,7 @@ def _alone(lock: Path, folder: Path) -> Iterator[None]:
 
 
 def _clear(path: Path, question: str) -> None:
-    """Removes unused tables from a cache, and all but the latest tables for this question."""
+    """Removes unused tables from a cache, and all tables for this question but the latest few."""
     with contextlib.suppress(OSError):  # another process may be doing the same
         tables = {other: other.stat().st_mtime for other in path.parent.glob("*.npz")}
         mine = [other for other in tables if other.name.rpartition("-")[0] == question]

@@ -1,10 +1,10 @@
-"""Known mistakes' answers to the probe, which are computed once and kept.
+"""Tables with known mistakes' results for the probe, which are computed once and kept.
 
 A table has a row for each mistake and a column for each request. A request has only a few different
-answers, so a cell contains the number of an answer. Catalog entries are students' answers: they run
+results, so a cell contains the number of a result. Catalog entries are students' answers: they run
 in a worker, and only when the table is made. Members of families are changes to the solution: they
-run on the `screen` (the tests with the fewest requests), and on the other tests only if all answers
-to the screen are right. `search` computes the remaining cells, within its budget.
+run in the tests of the `screen` (those with the fewest requests), and in the other tests only if
+all results in the screen are right. `search` computes any other cells, within its budget.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from .column import Column
 from .record import AnswerRecord, Call, Request
 from .rows import Row
 
-#: the most requests in the screen, which has at least one test
+#: the maximum number of requests in the screen, which contains at least one test
 SCREEN = 60
-#: how many times an entry with random answers is called: an answer with probability q is among n
+#: how many times an entry with random results is called: a result with probability q is among n
 #: samples with probability 1 - (1 - q)^n
 SAMPLES = 6
-#: the number of members of one family that are kept if the screen can't distinguish them; more
-#: would only cost time
+#: the number of members of a family that are kept if the screen can't distinguish them; more would
+#: only cost time
 _ALIKE = 3
 UNKNOWN = -1
 Numbers = NDArray[np.float64]
-#: the operation that returns a layer's parameters, which are informative even if the layer can't be
+#: the operation that returns a layer's parameters, which say something even if the layer can't be
 #: called
 _WEIGHTS = "weights"
-#: figures are rounded to this fraction of their bounds, and shares to this fraction of themselves;
-#: more digits would only make the file larger
+#: figures are rounded to this fraction of their bounds, and shares to this fraction of their
+#: values; more digits would only make the file larger
 _OF_BOUND, _OF_SHARE = 1 / 16, 1e-5
-#: the fraction of a sum that float32 loses, and the number of values that represent forms
+#: the fraction of a sum that float32 may lose, and the number of values that represent forms
 _OF_SUM, _FORMS = 1e-6, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """An entry's answers to one test, each time with different random numbers.
+    """Samples of an entry's results in a test, with different random numbers.
 
-    `may_be_right` says, for each request, whether any sample was right.
+    `may_be_right` says for each request whether any sample was right.
     """
 
     judged: tuple[AnswerRecord, ...]
@@ -57,17 +57,17 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of mistakes, and a number for each pair's answer to one request.
+    """Pairs of mistakes, and a number that stands for each pair's result for one request.
 
-    `ids` contains, for each pair, the column of the request, the row of a mistake, and the number
-    of a second one (see `ChangedEntries.second`).
+    For each pair, `ids` contains the column of the request, the row of a mistake, and the number of
+    a second one (see `ChangedEntries.second`).
     """
 
     ids: NDArray[np.int16] = field(default_factory=lambda: np.zeros((0, 3), np.int16))
     sums: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
 
     def like(self, at: int, call: Call) -> list[tuple[int, int]]:
-        """Returns the pairs that may give the same answer as a call, if they are known for it."""
+        """Returns the pairs that are known for a request and may give the same result as a call."""
         total, near = total_of(call), sum(call.bounds)
         with np.errstate(invalid="ignore"):
             alike = np.abs(self.sums - total) <= near + _OF_SUM * abs(total)
@@ -77,18 +77,18 @@ class Pairs:
 
 
 def total_of(call: Call) -> float:
-    """Returns the sum of a call's figures, or a number for its form if it has no figures."""
+    """Returns the sum of a call's figures or, if there are none, a number for the result's form."""
     return sum(call.figures) if call.figures else zlib.crc32(call.form.encode()) % _FORMS
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A question's rows, and the answers of each row.
+    """A question's rows, and the results in each row.
 
-    `answers` contains the different answers to each request, `cells` their numbers by row, and
-    `right` the numbers of the solution's answers. `samples` and `words` are indexed by row and
-    test; `words` has a test's message for entries whose answers are all right. Samples have
-    messages, too; `checks` is a digest of the code on which they depend.
+    `answers` contains the different results for each request, `cells` contains their numbers by
+    row, and `right` the numbers of the solution's results. `samples` and `words` are indexed by row
+    and test; `words` contains a test's message for entries whose results are all right. Samples
+    contain messages, too; `checks` is a digest of the code on which messages depend.
     """
 
     rows: tuple[Row, ...]
@@ -102,23 +102,23 @@ class Table:
     _columns: dict[int, Column] = field(default_factory=dict, compare=False, repr=False)
 
     def column(self, at: int) -> Column:
-        """Returns the different answers to one request, in arrays."""
+        """Returns the different results for a request, in arrays."""
         if at not in self._columns:
             self._columns[at] = Column(self.answers[at])
         return self._columns[at]
 
     @property
     def right_rows(self) -> frozenset[int]:
-        """The entries whose answers are all right, such as those that only break a rule."""
+        """The entries whose results are all right, such as those that only break a rule."""
         return frozenset(row for row, _ in self.words)
 
     def with_words(self, entries: Mapping[str, Row]) -> Table:
-        """Returns the table with the rows in `entries` instead of its rows with these names."""
+        """Returns the table with the rows in `entries` instead of its own rows with these names."""
         rows = (entries[row.name] if row.is_entry else row for row in self.rows)
         return replace(self, rows=tuple(rows))
 
     def to_bytes(self) -> bytes:
-        """Returns the table as a file's contents, without the entries' words."""
+        """Returns the table as the content of a file, without the entries' words."""
         calls = [call for answers in self.answers for call in answers]
         drawn = [call for found in self.samples.values() for a in found.judged for call in a.calls]
         figures = np.array([figure for call in calls for figure in call.figures], np.float64)
@@ -152,9 +152,10 @@ class Table:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Table:
-        """Returns the table from the output of `to_bytes`.
+        """Returns the table that `to_bytes` has converted.
 
-        Raises ValueError, KeyError, TypeError, EOFError, BadZipFile or zlib.error for other bytes.
+        Raises ValueError, KeyError, TypeError, EOFError, BadZipFile or zlib.error for any other
+        bytes.
         """
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             plain = json.loads(arrays["plain"].tobytes())
@@ -182,7 +183,7 @@ class Table:
         )
 
     def fits(self, right: Sequence[Call], checks: str) -> bool:
-        """Returns whether `right` are the solution's answers, and messages are up to date."""
+        """Returns whether `right` equals the solution's results, and messages are up to date."""
         own = [known[number] for known, number in zip(self.answers, self.right, strict=True)]
         is_right = len(own) == len(right) and all(map(Call.equals, own, right))
         return is_right and (self.checks == checks or not (self.samples or self.words))
@@ -190,7 +191,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class RowAnswers:
-    """The answers of one row in a table; `tests` contains the columns of each test."""
+    """The results in a row of a table; `tests` contains the columns that belong to each test."""
 
     table: Table
     tests: Mapping[str, slice]
@@ -211,13 +212,13 @@ class RowAnswers:
         return AnswerRecord(self.answered(test).calls, words)
 
 
-#: returns a row's answers in some tests, or None if it can't be executed
+#: returns a row's results in some tests, or None if it can't be executed
 Ask = Callable[[Sequence[str]], Mapping[str, AnswerRecord] | None]
 
 
 @dataclass(slots=True)
 class TableMaker:
-    """Collects rows' answers into a table; `requests` contains the requests of each test."""
+    """Collects rows and their results into a table; `requests` contains each test's requests."""
 
     requests: Mapping[str, Sequence[Request]]
     right: Mapping[str, AnswerRecord]
@@ -256,7 +257,7 @@ class TableMaker:
         self._cells.append(self._numbered(answers))
 
     def add_member(self, row: Row, ask: Ask) -> None:
-        """Adds a member, unless it returns no value, changes nothing, or equals enough others."""
+        """Adds a member, unless it returns no value, changes no result, or equals enough others."""
         answers = ask(self.screen)
         if answers is None or not self._gives_a_value(answers):
             return
@@ -291,7 +292,7 @@ class TableMaker:
         )
 
     def _numbered(self, answers: Mapping[str, AnswerRecord]) -> list[int]:
-        """Returns the number of each request's answer, or UNKNOWN if the request was not made."""
+        """Returns the number of each request's result, or UNKNOWN if the request was not made."""
         numbers: list[int] = []
         for test, requests in self.requests.items():
             calls = answers[test].calls if test in answers else [None] * len(requests)
@@ -310,7 +311,7 @@ def _forms(answered: AnswerRecord) -> list[tuple[str, str, str, int]]:
 
 
 def _call(form: Sequence[Any], pairs: Iterator[tuple[float, float]]) -> Call:
-    """Returns the next call in a table, with the next figures and bounds."""
+    """Returns a call as stored in a file: its form, with the next figures and bounds."""
     operation, raised, text, count = form
     own = [next(pairs) for _ in range(count)]
     figures, bounds = (f for f, _ in own), (b for _, b in own)
@@ -318,7 +319,7 @@ def _call(form: Sequence[Any], pairs: Iterator[tuple[float, float]]) -> Call:
 
 
 def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float]) -> AnswerRecord:
-    """Returns the next sample in a table; samples are compared only by their forms and shares."""
+    """Returns a sample as stored in a file; samples are compared only by their forms and shares."""
     calls = [
         Call(str(o), str(raised), str(text), (), (), tuple(next(shares) for _ in range(count)))
         for o, raised, text, count in forms
@@ -327,15 +328,15 @@ def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float])
 
 
 def _rounded(values: Numbers, units: Numbers) -> Numbers:
-    """Rounds each value to a multiple of a power of two that is at most the value's unit."""
-    with np.errstate(all="ignore"):  # infinite values, and values without a unit, stay unchanged
+    """Rounds each value to a multiple of the largest power of two up to the value's unit."""
+    with np.errstate(all="ignore"):  # infinite values, and values without a unit, are not changed
         powers = np.exp2(np.floor(np.log2(units)))
         rounded = np.round(values / powers) * powers
     return np.where(np.isfinite(rounded), rounded, values)
 
 
 def _by_place(values: Numbers) -> NDArray[np.uint8]:
-    """Returns the bytes of numbers, all the first bytes first, because this makes files smaller."""
+    """Returns the bytes of numbers, first all the first bytes, because this makes files smaller."""
     return np.ascontiguousarray(values.astype("<f8").view(np.uint8).reshape(-1, 8).T)
 
 

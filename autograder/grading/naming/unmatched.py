@@ -16,14 +16,14 @@ from .where import SHOWN, CallFacts, where_right
 
 #: hints by topic
 _LEADS: Mapping[str, str] = SHOWN["leads"]
-#: the id and the words for an answer with right values and wrong gradients
+#: the id and the words for answers with right values and wrong gradients
 GRADIENTS = "all_values_are_right_and_gradients_are_not"
 _GRADIENTS_WRONG = "all values are right, but gradients are not"
 _ONLY_NAN = "every wrong result has nan, and no finite number but 0"
 _DTYPES_WRONG = "all values are right, but their dtype is not"
-#: the first wording of each sentence that was reworded; ids in results are made from it
+#: the first wording of each sentence that has been reworded, from which the ids in results are made
 _FIRST_WORDS: Mapping[str, str] = SHOWN["first_words"]
-#: the most characters in an id
+#: the maximum length of an id
 _LONGEST = 60
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
 #: ids for wrong parameters, as they appear in results
@@ -33,7 +33,7 @@ MISSING = "trained_parameters_are_missing_that_the_question_gives"
 TOO_MANY = "there_are_trained_parameters_that_the_question_does_not_give"
 SHARED = "a_weight_is_no_trained_parameter_of_its_own"
 OTHER_LAYERS = "the_trained_parameters_have_other_names_and_sizes_than_the_question_gives"
-#: the most parameters that are named in a text
+#: the maximum number of parameters that a text names
 _MOST_NAMED = 4
 #: ids for results of wrong types
 ONE = "one_tensor_comes_back_in_place_of_several"
@@ -44,7 +44,7 @@ NOTHING = "nothing_comes_back"
 CONTAINER = "another_container_comes_back"
 DIMENSIONS = "{}_has_{}_dimensions_than_asked_for"
 _CALLS, _FOLLOWING = ("call", "forward"), ("steps", "layer_steps", *OF_GRADIENTS)
-#: the fewest results that show a common difference
+#: the minimum number of results that must show a common difference
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
 _KINDS = re.compile(r"tuple\((?:(\{|None, )|(#\d+), |(?:tuple|list)\((#\d+(?:, #\d+)*)\), )")
@@ -54,17 +54,17 @@ _PLACES = ("first", "second", "third", "fourth", "fifth")
 
 #: the records of all tests
 Records = Sequence[AnswerRecord]
-#: the number of dimensions of one tensor, or of each tensor in a tuple; None if None is returned
+#: the number of dimensions of a tensor, or of each tensor in a tuple; None if None is returned
 _Kind = int | tuple[int, ...] | None
-#: the rows for an answer that returns different values when it is called again: for an equal call,
-#: for a layer with equal weights, and for the first call of a new layer
+#: the rows for an answer that returns different values when it is called again: in an equal call,
+#: with a layer that has equal weights, and in the first call to a new layer
 BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
     Row.shown(id_of(words), words, lead) for words, lead in SHOWN["again"]
 )
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns the first row that applies: about parameters, errors, results, chance, or calls."""
+    """Returns the first row that applies: about parameters, errors, results, chance or calls."""
     return (
         of_parameters(known, question, answers)
         or of_causes(known, question, answers)
@@ -75,7 +75,7 @@ def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -
 
 
 def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about a layer's wrong parameters."""
+    """Returns a row about wrong parameters in a layer."""
     name, sentence = parameter_sentences(*_came_and_right(known, question, answers))
     lead = _LEADS["trained" if name == SHARED else "parameters"]
     return [_shown(name, lead, sentence)] if name else []
@@ -86,8 +86,8 @@ def of_causes(
 ) -> list[Row]:
     """Returns a row about the cause of the errors, if all known causes are the same.
 
-    If values are wrong as well, the errors may be a consequence of a different mistake, so an empty
-    list is returned; with `beside`, up to as many wrong values as errors are accepted.
+    If values are wrong as well, the errors may be a consequence of a different mistake, so returns
+    an empty list; with `beside`, accepts no more wrong values than errors.
     """
     triples = [*_triples(known, question, answers)]
     failing = sum(call.is_failing(right) for _, call, right in triples)
@@ -118,12 +118,12 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about dropout's random zeros, if all failures are about them."""
+    """Returns a row about dropout's random zeros if all failures are about them."""
 
     def is_right(test: str) -> bool:
         return answers.answered(test).equals(known.right(question, test))
 
-    # tests with wrong values come first, because their words usually end the search
+    # tests with wrong values come first, because their messages usually end the search
     tests = sorted(known.tests(question), key=is_right)
     messages = (answers.judged(test).words for test in tests)
     words, lead = found_by_statistics(w for w in messages if w not in (PASSED, OFF_PLAN))
@@ -131,7 +131,7 @@ def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> li
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about the right calls, or about errors if all wrong calls raise an error."""
+    """Returns a row about what right calls share, or about the error that all wrong calls raise."""
     wrong = _wrong(*_came_and_right(known, question, answers))
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _LEADS["gradients"], _GRADIENTS_WRONG)]
@@ -158,7 +158,7 @@ def _of_family(key: str) -> Row:
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row with an id made from the first wording of `words`; students read `sentence`."""
+    """Returns a row; its id is made from the first wording of `words`, students read `sentence`."""
     name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 
@@ -190,14 +190,14 @@ def _came_and_right(
     return [answers.answered(t) for t in tests], [known.right(question, t) for t in tests]
 
 
-# functions about wrong parameters, which prevent further tests
+# functions about wrong parameters, with which further tests are impossible
 
 
 def parameter_sentences(answer: Records, right: Records) -> tuple[str, str]:
     """Returns an id for what is wrong with a layer's parameters, and a sentence that names them.
 
-    If all layers accepted the weights, only weights that are not trained and additional parameters
-    are reported. Sizes may be right by chance if two of them are equal.
+    If all layers accepted the weights, reports only additional parameters, and weights that are not
+    trained. Sizes may be right by chance if two of them are equal.
     """
     calls = [*_pairs(answer, right)]
     loads = [c.raised for c, _ in calls if c.operation == "load_weights" and c.is_asked]
@@ -245,18 +245,17 @@ def _of_loaded(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> 
 
 
 def _some_names(names: Sequence[str]) -> str:
-    """Returns a string with the first few of `names`."""
     some = [f"`{name}`" for name in names[:_MOST_NAMED]]
     return f"{', '.join(some)}{', ...' if len(names) > _MOST_NAMED else ''}"
 
 
-# the type of the results, if every one has the wrong type
+# functions about the type of the results, if every result has the wrong type
 
 
 def kind_returned(answer: Records, right: Records) -> tuple[str, str]:
     """Returns an id and a sentence for the wrong type that all results have.
 
-    Both are empty if some results have the right type, or if there are different wrong types.
+    Both are empty if any result has the right type, or if there are different wrong types.
     """
     calls = [
         (own.form, asked.form)
@@ -266,13 +265,13 @@ def kind_returned(answer: Records, right: Records) -> tuple[str, str]:
     if len(calls) < _ENOUGH:
         return "", ""
     found = {_difference(_kind(own), _kind(asked)) for own, asked in calls}
-    if {name for name, _ in found} == {SEVERAL, CONTAINER}:  # one tensor per head
+    if {name for name, _ in found} == {SEVERAL, CONTAINER}:  # a tensor for each head
         return SEVERAL, "a list or a tuple of tensors is returned where one tensor is required"
     return found.pop() if len(found) == 1 else ("", "")
 
 
 def writes_into_arguments(answer: Records, right: Records) -> bool:
-    """Returns whether changed arguments explain all wrong calls, and there are several of them.
+    """Returns whether several calls change their arguments, which explains all wrong calls.
 
     Calls that use the same tensors again, need gradients, or have arguments that can't be written
     to are wrong as a consequence.
@@ -290,7 +289,7 @@ def _changes_arguments(own: Call, asked: Call) -> bool:
 
 
 def _kind(form: str) -> _Kind | str:
-    """Determines the kind of a value from its form; returns the form if it has no known kind."""
+    """Returns the kind of a value with this form, or the form itself if it has no known kind."""
     short = _TENSOR.sub(lambda found: f"#{len(found[1].replace(',', ' ').split())}", form)
     short = short.replace(", None", "")
     match = _KINDS.match(short)
@@ -340,14 +339,14 @@ def _other_dimensions(what: str, more: int) -> tuple[str, str]:
     return name, f"{what} has {_NUMBERS[abs(more)]} dimension{'s' * (abs(more) > 1)} {than}"
 
 
-# findings from the statistics of dropout
+# functions about findings from the statistics of dropout
 
 
 def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
-    """Returns the finding that all failures of an answer share, and a hint, or empty strings.
+    """Returns the finding that fits all of an answer's failures, and a hint, or empty strings.
 
-    `failures` contains the texts of failed tests without their numbers. Stops at the first failure
-    that fits no finding, because finding each failure requires running a test.
+    `failures` yields the messages of failed tests without numbers. Stops at the first failure that
+    fits no finding, because each failure requires running a test.
     """
     left, is_any = SHOWN["findings"], False
     for failure in failures:

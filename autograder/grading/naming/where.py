@@ -1,6 +1,6 @@
-"""Describes the property that all right calls share and no wrong call has.
+"""Describes a property that all right calls have and no wrong call has.
 
-The description is about the calls, so it is true of any code with the same answers.
+The description is about the calls, so it is true of any code with the same results.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ...suite.traits import Ids, Input, InputPair, OptionalInput, Size, Sizes, T
 from ...suite.traits.inputs import LEADING, letters_of
 from .record import OF_GRADIENTS, Call, Request
 
-#: sentences and hints for answers that no known mistake explains
+#: sentences and hints about answers that no known mistake explains
 SHOWN: Mapping[str, Any] = tomllib.loads(
     Path(__file__).with_name("shown.toml").read_text(encoding="utf-8")
 )
 _CALLED: Mapping[str, str] = SHOWN["called"]
 _CALLS = ("call", "forward")
 _ON_CPU = "on the CPU"
-#: letters for the ratio of two sizes: every value is equally informative, even 1
+#: letters for the ratio of two sizes, every value of which is equally informative, even 1
 _RATIOS = "R"
-#: the fewest different right calls, and different wrong calls, that a description needs
+#: the minimum numbers of different right calls and different wrong calls that a description needs
 _RIGHT, _WRONG = 3, 4
 _NO_OTHER = "in no other call that should return a result"
 _HIDING = "otherwise only in calls that hide the mistake, with a size of 1 or two equal sizes"
@@ -36,14 +36,14 @@ _HIDING = "otherwise only in calls that hide the mistake, with a size of 1 or tw
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """One call: its sizes by letter, other facts about it, and whether the answer is right.
+    """A call: its sizes by letter, other facts about it, and whether the answer is right.
 
-    `is_raised` means that an unexpected error was raised, and `is_accepted` that the expected
+    `is_raised` is true if an unexpected error was raised, and `is_accepted` is true if the expected
     error was not raised.
 
-    `is_telling` is False if a wrong answer may be right by luck: in calls that ask for gradients,
+    `is_telling` is false if a wrong answer may be right by luck: in calls that ask for gradients,
     in calls on a device without numbers, and in calls in which a size is 1 (a single key gets all
-    the weight) or a leading size equals another dimension.
+    the weight) or a leading size equals a different dimension.
     """
 
     sizes: Mapping[str, int]
@@ -55,13 +55,13 @@ class CallFacts:
 
     @property
     def key(self) -> object:
-        """A value that is equal for calls with the same sizes and facts."""
+        """A key that is equal for calls with equal sizes and facts."""
         return tuple(sorted(self.sizes.items())), tuple(sorted(self.facts.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class CallDeclaration:
-    """A question's declaration of its calls: shapes in letters, and optional arguments."""
+    """A question's declaration of its calls: the shapes in letters, and the optional arguments."""
 
     traits: Traits
     solution: Any
@@ -69,7 +69,7 @@ class CallDeclaration:
     def cases(
         self, requests: Sequence[Request], answer: Sequence[Call], right: Sequence[Call]
     ) -> Iterator[CallFacts]:
-        """Yields the calls of one test, except those that raise an expected error."""
+        """Yields the calls in a test, except those that raise an expected error."""
         built: dict[Any, Sequence[Any]] = {}
         for request, came, asked in zip(requests, answer, right, strict=True):
             operation, number, *rest = request
@@ -89,7 +89,7 @@ class CallDeclaration:
     def _facts_of_call(
         self, given: Sequence[Any], args: Sequence[Any]
     ) -> tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]:
-        """Returns a call's sizes, facts and leading sizes; `given` are the layer's arguments."""
+        """Returns a call's sizes, facts and leading sizes; `given` is the layer's arguments."""
         pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
         leading = next(_leading(pairs), None)
         facts = {**_facts(pairs), **dict(self._switches(given, args))}
@@ -99,7 +99,7 @@ class CallDeclaration:
         return _sizes(pairs), facts, leading or ()
 
     def _switches(self, given: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, bool]]:
-        """Yields facts about the optional arguments and the switches of a call and its layer."""
+        """Yields facts about the optional arguments and the switches in a call and its layer."""
         is_layer = isinstance(self.solution, type)
         called = self.solution.forward if is_layer else self.solution
         for function, values in ((called, args), (self.solution, given if is_layer else ())):
@@ -140,14 +140,14 @@ def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
 
 
 def _leading(pairs: Sequence[tuple[Input, Any]]) -> Iterator[tuple[int, ...]]:
-    """Yields the leading sizes of each tensor that may have leading dimensions."""
+    """Yields the leading sizes in each tensor that may have leading dimensions."""
     for item, arg in pairs:
         if isinstance(item, Tensor) and LEADING in item.shape and isinstance(arg, torch.Tensor):
             yield tuple(arg.shape[: arg.dim() - len(item.shape.split()) + 1])
 
 
 def _sizes(pairs: Sequence[tuple[Input, Any]]) -> dict[str, int]:
-    """Returns the value of each letter in one call, as far as its arguments determine it."""
+    """Returns the value of each letter in a call, as far as the arguments determine it."""
     equations = [found for item, arg in pairs for found in _equations(item, arg)]
     known: dict[str, int] = {}
     while True:
@@ -163,7 +163,7 @@ def _sizes(pairs: Sequence[tuple[Input, Any]]) -> dict[str, int]:
 
 
 def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
-    """Yields expressions in letters with their values, one for each dimension of a tensor."""
+    """Yields expressions in letters with their values, one for each dimension."""
     if isinstance(item, Size) and isinstance(arg, int):
         yield item.text, item.letters, arg
     if isinstance(item, Tensor | Ids) and isinstance(arg, torch.Tensor):
@@ -172,14 +172,14 @@ def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
             yield part, letters_of(part), size
 
 
-# conditions that hold for the right calls
+# functions about conditions that hold for the right calls
 
 
 def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
-    """Returns the property that right calls share in words, a sentence for a student, and a hint.
+    """Returns the words for what right calls have in common, a sentence for students, and a hint.
 
     Uses the condition that explains the most calls. Returns empty strings if several conditions
-    explain the same number, because each would be a guess, or if a call that must be refused was
+    explain equally many, because each would be a guess, or if a call that must raise an error was
     accepted, which is a different mistake. The sentence is about the calls in the tests;
     uninformative calls may also be right.
     """
@@ -204,8 +204,8 @@ def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
 def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
     """Returns how many different right calls meet a condition, or 0 if a wrong call does.
 
-    Also returns 0 if an informative call is right without meeting the condition, or if another size
-    is 1 in all calls that meet it, because this size may be the reason.
+    Also returns 0 if an informative call is right without meeting the condition, or if a different
+    size is 1 in all calls that meet it, because that size may be the reason.
     """
     pairs = list(zip(cases, holds, strict=True))
     if any(
@@ -224,7 +224,7 @@ def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
     """Yields conditions in words, each with a list that says which calls meet it.
 
     An answer that is right for equal sizes need not be right if one size is smaller than the other,
-    or a multiple of it, so these conditions need a right call with different sizes.
+    or a multiple of it. Therefore, these conditions need a right call with different sizes.
     """
     for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
         yield fact, [case.facts.get(fact, False) for case in cases]

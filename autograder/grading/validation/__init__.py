@@ -1,1 +1,1 @@
-"""Checks a course's content by grading every case whose verdict is known."""
+"""Checks a course's content by grading all cases with a known verdict."""

@@ -1,6 +1,6 @@
-"""Submissions with known verdicts: solutions, stubs, alternatives, mistakes, and others.
+"""Makes submissions with known verdicts: solutions, stubs, alternatives, mistakes, and others.
 
-Each has two forms, a module and a notebook.
+Each is made in two forms: as a module and as a notebook.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ FORMS = ("module", "notebook")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One submission with a known verdict. `question` and `name` are empty for a whole module.
+    """A submission with a known verdict; `question` and `name` are empty for a whole module.
 
-    A combination, or an answer whose intent is known, may get only one of the names in `fitting`.
+    If a combination, or an answer with a known intent, gets a name, it must be one of those in
+    `fitting`.
     """
 
     kind: str
@@ -46,7 +47,7 @@ class Case:
 
 
 def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
-    """Returns the named assignments, each with its named exercises; all of them by default.
+    """Returns the named assignments, each with the named exercises; by default, returns all.
 
     Raises `UserError` for a name that the course does not have.
     """
@@ -69,7 +70,7 @@ def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 
 def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterator[Case]:
-    """Yields every submission of an exercise whose verdict is known."""
+    """Yields every submission for an exercise that has a known verdict."""
     solution = exercise.solution.read_text(encoding="utf-8")
     for form in forms:
         yield Case("solution", exercise, solution, form)
@@ -84,7 +85,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
 
 
 def notebook_of(text: str) -> str:
-    """Returns a notebook with one cell per statement in a module, and a final magic cell."""
+    """Returns a notebook with a cell for each statement in a module, and a magic at the end."""
     nodes = ast.parse(text).body
     lines = text.splitlines()
     starts = [first_line_of(node) for node in nodes] + [len(lines) + 1]
@@ -102,7 +103,7 @@ def notebook_of(text: str) -> str:
 def write_submissions(
     folder: Path, cases: Sequence[Case], assignments: Sequence[Assignment]
 ) -> Iterator[tuple[Submission, Assignment]]:
-    """Writes each case as a student's submission; the student's name is the case's number."""
+    """Writes each case as a student's submission; the case's number is the student's name."""
     by_name = {assignment.name: assignment for assignment in assignments}
     for number, case in enumerate(cases):
         place = folder / str(number) / case.exercise.assignment
@@ -117,7 +118,7 @@ def write_submissions(
 
 
 def part_texts(exercise: Exercise) -> Iterator[tuple[str, str, str]]:
-    """Yields the question, name and module text for each way to submit a part as an answer."""
+    """Yields a question, a name and a module's text for each way to submit a part as an answer."""
     for question in exercise.questions:
         if question.name in parts.__all__:
             for name, answer in _answers(question.name):
@@ -128,7 +129,8 @@ def _answers(part: str) -> Iterator[tuple[str, str]]:
     text = modules_of((part,))[-1].text.replace("from .", f"from {PACKAGE}.")
     yield "imported_part", f"from {PACKAGE} import {part}\n"
     if isinstance(_definition(text, part), ast.ClassDef):
-        # This is not a subclass, which would already fail on import if the part is not given.
+        # This is not a subclass: if the part is not given, the module would then fail when it is
+        # imported.
         own = f"class {part}:\n    def __new__(cls, *args):\n        return parts.{part}(*args)\n"
     else:
         own = f"def {part}(*arguments):\n    return parts.{part}(*arguments)\n"
@@ -138,7 +140,7 @@ def _answers(part: str) -> Iterator[tuple[str, str]]:
 
 
 def _answered_by(exercise: Exercise, question: str, answer: str) -> str:
-    """Returns the solution with a different answer to one question; future imports stay first."""
+    """Returns the solution with a different answer to one question; keeps future imports first."""
     solution = ast.parse(exercise.solution.read_text(encoding="utf-8"))
     solution.body = [node for node in solution.body if getattr(node, "name", "") != question]
     text = ast.unparse(solution) + "\n\n\n" + answer
@@ -154,7 +156,7 @@ def _definition(text: str, name: str) -> ast.stmt:
 
 
 def _in_other_words(text: str) -> str:
-    """Returns a function's text with its own names changed, and without comments and layout."""
+    """Returns a function's text with its own names changed, and without its comments and layout."""
     tree = ast.parse(text)
     for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
         own = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}

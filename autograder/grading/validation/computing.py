@@ -1,10 +1,10 @@
-"""Finds anything that code does besides computing, because answers in a course must only compute.
+"""Finds anything that code may do besides computing, because a course's answers must only compute.
 
-Anything that is not listed is refused: a name from Python or a library, an attribute of a value, or
-a change to a library. Therefore no list of functions that open files is needed.
+Everything that is not listed is refused: names from Python or a library, attributes of values, and
+changes to a library. Therefore, no list of functions that open files, for example, is needed.
 
-Only names are checked, so the lists contain nothing that looks up an attribute by a string, such as
-`functools.wraps`, positional patterns, and classes that are created by a call.
+Only names are checked, so the lists contain nothing that looks up attributes by strings, as
+`functools.wraps`, positional patterns, and calls that create a class do.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="u
 _BUILTINS, _METHODS, _ATTRIBUTES, _SETTABLE = (
     frozenset(_LISTS[key].split()) for key in ("builtins", "methods", "attributes", "settable")
 )
-#: the allowed names of each module that may be imported; a module itself may not be used as a value
+#: the allowed names in each module that may be imported; no module may be used as a value
 _MODULES = {name: frozenset(names.split()) for name, names in _LISTS["modules"].items()}
-#: tensor methods that give access to memory, or call other code later
+#: tensor methods that give access to memory, or that call other code later
 _NOT_OF_TENSORS = frozenset({"data_ptr", "module_load", "share_memory_"}) | {
     *("register_hook", "register_post_accumulate_grad_hook"),
     *("storage", "storage_offset", "storage_type", "untyped_storage"),
 }
-#: containers, texts and numbers, whose methods only compute
+#: containers, strings and numbers, whose methods only compute
 _PLAIN = (str, list, dict, tuple, set, int, float, complex, range, slice)
 
 
 def uses_besides_computing(code: str) -> tuple[str, ...]:
-    """Returns the sorted names in code that may do more than compute, or its syntax error."""
+    """Returns the names in code that may do more than compute, sorted, or its syntax error."""
     try:
         return tuple(sorted({*_Reader(ast.parse(code)).refused(), *_refused_names(code)}))
     except SyntaxError as error:
@@ -47,10 +47,10 @@ def uses_besides_computing(code: str) -> tuple[str, ...]:
 
 
 def _refused_names(code: str) -> Iterator[str]:
-    """Yields unlisted names that are, or may be, Python's own, and unknown names.
+    """Yields names that are not listed and are, or may be, Python's own, and undefined names.
 
-    In a function, a local name is never one of Python's. A name that nothing defines could be
-    defined in the file that the code is added to.
+    In a function, a local name is never one of Python's. A name that the code does not define may
+    be defined in the file to which the code is added.
     """
     tables = [symtable.symtable(code, "<answer>", "exec")]
     for table in tables:
@@ -92,10 +92,10 @@ class _Reader:
             id(value)
             for node in self._nodes
             if isinstance(node, ast.Compare)
-            and all(isinstance(by, ast.Is | ast.IsNot) for by in node.ops)  # others call `__eq__`
+            and all(isinstance(by, ast.Is | ast.IsNot) for by in node.ops)  # others use `__eq__`
             for value in (node.left, *node.comparators)
         }
-        #: the uses of `type` in calls whose value is only compared, or only used for an attribute
+        #: the uses of `type` in calls whose result is only compared, or only used for an attribute
         self._types = {
             id(node.func)
             for node in self._nodes
@@ -128,7 +128,7 @@ class _Reader:
                 yield path
         if isinstance(node, ast.Attribute) and not paths and not _is_of_values(node.attr):
             yield f".{node.attr}"
-        match node:  # the class of a class is `type`, which makes classes
+        match node:  # the class of a class is `type`, which can create classes
             case ast.Name(id="type") if id(node) not in self._types:
                 yield "type as a value"
             case ast.Attribute(attr="__class__") if id(node) not in self._looked_at:
@@ -149,7 +149,7 @@ class _Reader:
             yield f"a change to {ast.unparse(node)}"
 
     def _paths(self, node: ast.expr) -> set[str]:
-        """Returns the possible paths of an imported name or its attribute; none for other names."""
+        """Returns possible paths of an imported name or its attribute; none for any other name."""
         if isinstance(node, ast.Name):
             return self._imports.get(node.id, set())
         if isinstance(node, ast.Attribute):
@@ -158,7 +158,7 @@ class _Reader:
 
 
 def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yields each name that an import binds, with the imported path."""
+    """Yields each name that an import defines, with the imported path."""
     if isinstance(node, ast.ImportFrom):
         for alias in node.names:
             path = f"{'.' * node.level}{node.module or ''}.{alias.name}"
@@ -198,7 +198,7 @@ def _functions_of_tensors() -> frozenset[int]:
 
 
 def _is_of_values(name: str) -> bool:
-    """Returns whether an attribute only computes, or is unknown to Python, torch and numpy."""
+    """Returns whether an attribute only computes, or is unknown to Python, torch and NumPy."""
     return name in _attributes() or not _is_taken(name)
 
 

@@ -1,4 +1,4 @@
-"""Turns a real answer into an entry in the catalog of known mistakes."""
+"""Turns a student's answer into an entry in the catalog of known mistakes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A known mistake to be added; `code` defines the answer and its helpers."""
+    """A known mistake to add; `code` defines the answer and its helpers."""
 
     question: str
     name: str
@@ -34,7 +34,7 @@ class Entry:
 
 
 def with_entry(catalogue: str, entry: Entry) -> str:
-    """Returns the text of a catalog with an entry added at its end.
+    """Returns a catalog's text with an entry added at the end.
 
     The answer's imports are added to the catalog's imports, and its helpers are renamed. Raises
     `UserError` if an import would replace a name that other entries use.
@@ -59,10 +59,10 @@ def with_entry(catalogue: str, entry: Entry) -> str:
 def graded_entry(
     course: Course, exercise: Exercise, entry: Entry, catalogue: str
 ) -> QuestionResult | None:
-    """Grades an entry like a student's answer; returns its result, or None if there is none.
+    """Grades an entry like a student's answer; returns the result, or None if there is none.
 
-    `catalogue` is the text that contains the entry. It is executed only in a sandboxed worker. If
-    another known mistake gives equal answers, the result may contain its name instead.
+    `catalogue` is the text that contains the entry, which is executed only in a sandboxed worker.
+    If a different known mistake gives equal results, the result may contain that mistake's name.
     """
     solution = exercise.solution.read_text(encoding="utf-8")
     texts = {variant.name: text for variant, text in submissions_of(solution, catalogue)}
@@ -110,7 +110,7 @@ def _require_no_other_meaning(body: Sequence[ast.stmt], imports: Sequence[str]) 
 
 
 def _origins(node: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yields the names that a statement binds at a file's top level, with their meanings."""
+    """Yields the names that a statement defines at a file's top level, with their meanings."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             top = alias.name.partition(".")[0]
@@ -123,7 +123,7 @@ def _origins(node: ast.stmt) -> Iterator[tuple[str, str]]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Renames the top-level definitions in the answer's file."""
+    """Renames the definitions at the top level of the answer's file."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -144,7 +144,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _quoted(text: str) -> str:
-    """Returns a text as short Python string literals, one per line."""
+    """Returns a text as short string literals in Python, one per line."""
     escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     parts = textwrap.wrap(escaped, _WIDTH, break_long_words=False) or [""]
     spaced = [f"{part} " for part in parts[:-1]] + parts[-1:]

@@ -1,7 +1,7 @@
 """Checks that questions' rules are stated in their files and enforced by their suites.
 
-A rule forbids a call or promises an error. Each suite is run with an answer that breaks one rule
-and is otherwise right, and must refuse it.
+A rule forbids a call or promises an error. For each rule, the suite is run with an answer that
+breaks the rule and is otherwise right, which the suite must refuse.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ...suite.implementation import Outcome, WatchedCall
 from ..judging.suites import SuiteRunner, collect_suites
 
 T = TypeVar("T")
-#: the seed for the suites' inputs in these checks
+#: the seed for the suites' inputs when rules are checked
 _SEED = 1
 
 
 def rule_problems(course: Course, chosen: Sequence[Assignment]) -> Iterator[str]:
-    """Yields a sentence for each rule that a suite does not check, or a file does not state.
+    """Yields a sentence for each rule that a suite doesn't check or a file doesn't state.
 
     Raises `ContentError` for rules or suites that can't be read.
     """
@@ -78,7 +78,7 @@ def _missing(
 
 
 def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
-    """Returns whether a suite refuses a call, by name and by operator, with the rule's advice."""
+    """Returns whether a suite refuses a call, by its name and by its operator, with the advice."""
     for by_name in (True, False):
         answer: Any = _BreaksRule(runner.solution(suite), rule, by_name)
         outcome = runner.first_failure(suite, question, answer, _SEED)
@@ -110,7 +110,7 @@ def _text_of(path: Path) -> str:
 
 
 class _BreaksRule:
-    """Behaves like the solution, but reports one of the calls that a rule forbids."""
+    """Behaves like the solution, but reports a call that a rule forbids."""
 
     def __init__(self, inner: Any, rule: NotAllowed, by_name: bool) -> None:
         self._inner, self._rule, self._by_name = inner, rule, by_name
@@ -129,7 +129,7 @@ class _BreaksRule:
 
 
 class _RaisesNothing:
-    """Behaves like the solution, but neither it nor its layers raise a promised error."""
+    """Behaves like the solution, but does not raise a promised error, even in its layers."""
 
     def __init__(self, inner: Any, promise: PromisedError) -> None:
         self._inner, self._promise = inner, promise

@@ -1,6 +1,6 @@
 """Checks the suites by grading solutions, stubs, alternatives, mistakes and combinations.
 
-Each is submitted as a module and as a notebook, and judged like a student's work.
+Each of these is submitted as a module and as a notebook, and judged like a student's work.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
 from .rule_proofs import rule_problems
 
-#: the seed for all cases' inputs; a class has one per attempt, and `make soak` draws many
+#: the seed for all cases' inputs; a class has a seed for each attempt, and `make soak` draws many
 SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """A case and the suite's verdict; `problem` describes a wrong verdict."""
+    """A case and its verdict; `problem` says what is wrong with the verdict, if anything."""
 
     case: Case
     question: str
@@ -41,7 +41,7 @@ class JudgedCase:
 
 @dataclass(frozen=True, slots=True)
 class QuestionProof:
-    """The numbers of one question's cases, counting modules and notebooks together."""
+    """The numbers of a question's cases of each kind; modules and notebooks count together."""
 
     assignment: str
     exercise: str
@@ -55,10 +55,10 @@ class QuestionProof:
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """The numbers for each question, and every problem found.
+    """The numbers of cases for each question, and every problem that was found.
 
-    For each question, `traits` says which tests show each trait, and `rules` says which tests check
-    each general rule; see `suite.traits`.
+    For each question, `traits` says which tests show each trait, and `rules` which tests check each
+    general rule; see `suite.traits`.
     """
 
     questions: tuple[QuestionProof, ...]
@@ -71,7 +71,7 @@ class ValidationReport:
     rules: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-#: advice for authors if a generated test refuses an answer that they know to be right
+#: advice for authors if a generated test refuses an answer that they know is right
 _ROUNDING = (
     "\n  if this answer is right and only its rounding differs, let the generated tests compute in "
     "float64: Traits(..., dtype=torch.float64) in the hidden suite"
@@ -93,13 +93,13 @@ def validate(
 ) -> ValidationReport:
     """Grades every case of some assignments or exercises (default: all).
 
-    Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. The `wanted` cases in these are
-    graded, all with the inputs of one `seed`, so that the answers of known mistakes are computed
-    once. `starts` is called with the number of cases, `judged` after each case, `on_question` with
-    each question's result; `start_sandbox` provides the fork server. The answers of known mistakes
-    are kept with the course, for everyone who grades with it. Raises `IsolationUnavailable` if no
-    tier works, `UserError` for a name that the course does not have, and `ContentError` for content
-    that can't be judged.
+    Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Of the cases for these, the `wanted`
+    ones are graded. All get the inputs for one `seed`, so that the results of known mistakes are
+    computed only once. `starts` is called with the number of cases, `judged` after each case, and
+    `on_question` with each question's result. `start_sandbox` provides the fork server. The results
+    of known mistakes are kept in the course, for everybody who grades with it. Raises
+    `IsolationUnavailable` if no tier works, `UserError` for a name that the course does not have,
+    and `ContentError` for content that can't be judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
@@ -248,7 +248,7 @@ def _targets(verdicts: Iterable[JudgedCase]) -> Iterator[JudgedCase]:
 
 
 def _is_named(item: JudgedCase) -> bool:
-    """Returns whether a case was given its own name, or is `forbidden`, which needs no name."""
+    """Returns whether a case got its own name, or is `forbidden` and needs no name."""
     if item.verdict is Verdict.FORBIDDEN:
         return True
     return item.misconception == f"{item.case.exercise.name}.{item.case.name}"
@@ -256,7 +256,7 @@ def _is_named(item: JudgedCase) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Misconceptions about one question that give equal answers to every call in its suite."""
+    """Misconceptions about a question that give equal results for every call in its suite."""
 
     place: str
     names: tuple[str, ...]
@@ -267,7 +267,7 @@ class Group:
 
 
 def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]:
-    """Returns the groups of equal misconceptions that contain a case in `not_named`."""
+    """Returns the groups of equal misconceptions that contain any case in `not_named`."""
     cases = {(case.exercise.hidden_suite, case.question, case.name): case for case in not_named}
     suites = sorted({suite for suite, _, _ in cases})
     if not cases:

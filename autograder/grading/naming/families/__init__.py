@@ -18,24 +18,24 @@ from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
 from .words import SMALL_CHANGES
 
-#: the lowest rank of changes that apply to any step, and that of small changes; changes to known
-#: steps have rank 0
+#: the lowest rank of changes that apply to any step, and the lowest rank of small changes; changes
+#: to known steps have rank 0
 _ANY_STEP, _SMALL = 1, 200
-#: small changes that parallel steps may share
+#: the small changes that are also made in all parallel steps at once
 _OF_GROUPS = ("call removed", "operand left out", "argument removed")
 _DEFINES = ast.FunctionDef | ast.ClassDef
-#: the ranks of small changes, by the key of their family
+#: the ranks of small changes, by their family's key
 _RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(SMALL_CHANGES.values()), _SMALL)}
 _OF_ANY_STEP = {words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)}
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One change to a solution; `key` is the id of its family in `words.toml`.
+    """A change to a solution; `key` is the id of its family in `words.toml`.
 
     `detail` returns a description of the changed step or tensor, or an empty string. Among members
-    with equal answers, the one with the lowest rank is reported; rank 0 is a change to a known
-    step. `in_check` says whether the change is in a check of the arguments.
+    with equal results, the one with the lowest rank is reported; rank 0 means a change to a known
+    step. `in_check` is true if the change is in a check of the arguments.
     """
 
     key: str
@@ -46,7 +46,7 @@ class Member:
 
     @property
     def is_confusion(self) -> bool:
-        """Returns whether the member confuses two values that both have a name in the question."""
+        """Returns whether the member confuses two values that are both named in the question."""
         nodes = [new for _, new in self.change.parts]
         is_read = not any(isinstance(getattr(new, "ctx", None), ast.Store) for new in nodes)
         return self.key in (ANOTHER, OF_ANOTHER_SIZE) and is_read and bool(self.detail())
@@ -65,7 +65,7 @@ def members_of(
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
-    """Yields every possible change to a definition in the lines `inside`."""
+    """Yields every possible change to the lines `inside` of a definition."""
     names = DefinitionNames.of(definition)
     for nodes, parts, key, rank in _changes(definition, inside):
         others = [other for _, other in parts]
@@ -76,32 +76,32 @@ def members_of(
 
 
 def is_small(rank: int) -> bool:
-    """Returns whether a rank belongs to small changes, which apply to any code."""
+    """Returns whether a rank is that of a small change, which applies to any code."""
     return rank >= _SMALL
 
 
 def is_plain(rank: int) -> bool:
-    """Returns whether a change alters a known step, or leaves out any step."""
+    """Returns whether a change alters a known step or leaves out a step."""
     return rank in (0, _SMALL)
 
 
 def may_be_in_a_pair(rank: int) -> bool:
     """Returns whether a change may be one of two mistakes: it alters a known step, or is small.
 
-    The changes that apply to any step are too many to combine.
+    There are too many changes that apply to any step to combine them.
     """
     return rank == 0 or rank >= _SMALL
 
 
 def is_left_out(member: Member) -> bool:
-    """Returns whether a member leaves out a step; all such members are in one family."""
+    """Returns whether a member leaves out a step; one family contains all of these members."""
     return member.rank == _SMALL
 
 
 def _changes(
     definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
 ) -> Iterator[tuple[list[ast.AST], Parts, str, int]]:
-    """Yields changes to one node, and to a node in all steps that differ only in names."""
+    """Yields changes to a single node, and to the same node in all parallel steps."""
     seen: set[tuple[object, str]] = set()
     stored, last = _first_stored(definition), _last_returns(definition)
     nodes = [
@@ -124,7 +124,7 @@ def _changes(
 
 
 def _first_stored(definition: ast.AST) -> Mapping[str, int]:
-    """Returns the line where each name, except arguments, first gets a value."""
+    """Returns the line in which each name, except arguments, first gets a value."""
     parts = list(ast.walk(definition))
     arguments = {part.arg for part in parts if isinstance(part, ast.arg)}
     names = [p for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)]
@@ -133,7 +133,7 @@ def _first_stored(definition: ast.AST) -> Mapping[str, int]:
 
 
 def _last_returns(definition: ast.AST) -> frozenset[int]:
-    """Returns the ids of each function's last `return`; leaving it out is a separate family."""
+    """Returns the id of each function's last `return`; leaving this out is a separate family."""
     functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
     return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 
@@ -153,7 +153,7 @@ def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, 
 
 
 def _of_groups(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
-    """Yields the changes that parallel steps may share."""
+    """Yields the changes to a node that are also made in all parallel steps at once."""
     yield from _steps(node, scope)
     yield from _small(node, scope, _OF_GROUPS)
 

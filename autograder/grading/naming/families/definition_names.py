@@ -1,7 +1,7 @@
-"""Describes the names in a definition in words that students know.
+"""Describes the names in a definition with words that students know.
 
-An answer may use its own names, so descriptions use only names that the question gives (arguments,
-and layers with parameters) and common terms, such as the scores.
+An answer may use names of its own choice, so descriptions contain only names from the question (of
+arguments, and of layers with parameters) and common terms, such as the scores.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from dataclasses import dataclass
 from .words import DETAILS
 
 _WITHOUT_PARAMETERS = DETAILS["without_parameters"]
-#: functions whose arguments are bounds
+#: functions with arguments that are bounds
 _BOUNDED = ("triu", "tril", "arange", "range")
 
 
 @dataclass(frozen=True, slots=True)
 class DefinitionNames:
-    """The arguments of a definition, its layers with parameters, and the parents of its nodes."""
+    """A definition's arguments, its layers with parameters, and its nodes' parents."""
 
     arguments: frozenset[str]
     layers: frozenset[str]
-    #: the name of the layer that each node creates
+    #: the name of the layer that a node creates
     made: Mapping[ast.AST, str]
-    #: the words for each layer without parameters, by its name
+    #: the words for a layer without parameters, by the layer's name
     others: Mapping[str, str]
     #: the parent of each node
     around: Mapping[ast.AST, ast.AST]
 
     @classmethod
     def of(cls, definition: ast.AST) -> DefinitionNames:
-        """Collects the names in a function or class. Arguments that are reassigned do not count."""
+        """Collects the names in a function or class; arguments that are reassigned don't count."""
         nodes = list(ast.walk(definition))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         layers: dict[ast.AST, str] = {
@@ -53,26 +53,26 @@ class DefinitionNames:
         return cls(frozenset(arguments), frozenset(made.values()), made, others, around)
 
     def meaning(self, node: ast.AST | None) -> str:
-        """Returns the meaning of a name in words; empty if the name occurs only in this code."""
+        """Returns the meaning of a name in words; empty if only this code uses the name."""
         if isinstance(node, ast.Name):
             own = f"`{node.id}`" if node.id in self.arguments else ""
             return own or DETAILS["concepts"].get(node.id, "")
         return self.layer(node)
 
     def layer(self, node: ast.AST | None) -> str:
-        """Returns the name of a layer with parameters; empty for anything else."""
+        """Returns a layer's name if the layer has parameters; empty for anything else."""
         is_layer = isinstance(node, ast.Attribute) and node.attr in self.layers
         return f"`{node.attr}`" if is_layer and isinstance(node, ast.Attribute) else ""
 
     def called(self, node: ast.AST) -> str:
-        """Returns the called function or layer in words."""
+        """Returns words for the function or layer that is called."""
         if not isinstance(node, ast.Call):
             return ""
         name = ast.unparse(node.func).rpartition(".")[2]
         return self.layer(node.func) or self.others.get(name, "") or DETAILS["called"].get(name, "")
 
     def size(self, node: ast.AST | None) -> str:
-        """Returns the meaning of a size in words; empty if the size occurs only in this code."""
+        """Returns the meaning of a size in words; empty if only this code uses the size."""
         if isinstance(node, ast.Constant):
             return f"{ast.unparse(node)}, whatever the input is"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
@@ -90,7 +90,7 @@ class DefinitionNames:
         return " and ".join(f"`{name}`" for name in dict.fromkeys(parts) if name in self.arguments)
 
     def is_a_bound(self, node: ast.AST) -> bool:
-        """Returns whether a node is part of a bound: of a triangle, a range, or a slice."""
+        """Returns whether a node is part of a bound of a triangle, a range or a slice."""
         while node in self.around:
             node = self.around[node]
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
@@ -99,7 +99,7 @@ class DefinitionNames:
         return False
 
     def is_in_a_check(self, node: ast.AST) -> bool:
-        """Returns whether a node is a check, or part of a condition for raising an error."""
+        """Returns whether a node is a check, or part of the condition for raising an error."""
         if _is_check(node):
             return True
         while node in self.around:
@@ -114,10 +114,10 @@ def _is_check(node: ast.AST) -> bool:
 
 
 def _class_of(node: ast.AST) -> str:
-    """Returns the last part of a called name; class names begin with a capital letter."""
+    """Returns the last part of the name that a node calls, or an empty string."""
     return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 
 def is_or_are(what: str) -> str:
-    """Returns "is" or "are", whichever fits after these words."""
+    """Returns "is" or "are", depending on which fits after these words."""
     return "are" if what.startswith("the ") and what.endswith("s") else "is"

@@ -1,4 +1,4 @@
-"""Small changes to expressions: operators, conditions, numbers, names, slices."""
+"""Makes small changes to expressions: to operators, conditions, numbers, names and slices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ONE_SIDED = ast.Sub | ast.Div | ast.FloorDiv | ast.Mod | ast.Pow
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that could be confused with each other: the function's own and those of `self`."""
+    """The names that could be confused: those in a function, and the attributes of `self`."""
 
     names: tuple[str, ...]
     attributes: tuple[str, ...]
@@ -34,7 +34,7 @@ def _others(table: str, operation: ast.AST) -> list[Any]:
 
 
 def operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields each operand alone; for a difference, quotient or power, only the first one."""
+    """Yields each operand alone; for a difference, a quotient or a power, only the first one."""
     if isinstance(node, ast.BinOp):
         yield from (node.left,) if isinstance(node.op, _ONE_SIDED) else (node.left, node.right)
 
@@ -55,7 +55,7 @@ def comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def condition(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields other conditions, and statements whose condition always or never holds."""
+    """Yields other conditions, and the statement with a condition that always or never holds."""
     if isinstance(node, ast.BoolOp):
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         yield ast.BoolOp(other, node.values)
@@ -91,7 +91,7 @@ def _value_of(node: ast.AST) -> object:
 
 
 def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields infinity, 0 and -1e4 instead of a negated value such as minus infinity."""
+    """Yields, instead of a negated value such as minus infinity, the value itself, 0 and -1e4."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not _value_of(node):
         yield from (node.operand, ast.Constant(0.0), ast.Constant(-1e4))
 
@@ -110,7 +110,7 @@ def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def slice_bound(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields the slice with a bound left out or moved by one."""
+    """Yields the slice with a bound that is left out or moved by one."""
     if isinstance(node, ast.Slice):
         for field in ("lower", "upper"):
             bound = getattr(node, field)

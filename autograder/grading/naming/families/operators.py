@@ -1,4 +1,4 @@
-"""The table of operators: small changes to syntax tree nodes that may be mistakes."""
+"""Defines operators, which make small changes to syntax tree nodes, as in mistakes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .words import STEPS
 #: yields the nodes that may replace a node; None removes a statement
 Operator = Callable[[ast.AST, Scope], Iterator[ast.AST | None]]
 
-#: functions for which swapping the arguments changes nothing
+#: functions for which it makes no difference if the arguments are swapped
 _SYMMETRIC = ("transpose", "swapaxes", "swapdims")
 _TWINS = [pair.split() for pair in STEPS["twins"]]
 

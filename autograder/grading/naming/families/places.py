@@ -1,4 +1,4 @@
-"""Finds the nodes of a definition that can be changed, and executes a changed definition."""
+"""Finds the nodes in a definition that can be changed, and executes changed definitions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 #: matches names and whole numbers in a dumped tree
 _NAMED = re.compile(r"\b(?:(?:id|attr)='\w+'|value=\d+)")
 
-#: the path to a node from the root: fields, and positions in lists
+#: the path to a node from the root: names of fields, and positions in lists
 Place = tuple[str | int, ...]
-#: places with their new nodes; None removes a statement
+#: places and their new nodes; None removes a statement
 Parts = tuple[tuple[Place, ast.AST | None], ...]
 
 
 def solution_lines(text: str) -> frozenset[int]:
-    """Returns the numbers of the lines between the markers."""
+    """Returns the numbers of the lines between the solution markers."""
     lines, inside, found = text.splitlines(), False, set()
     for number, line in enumerate(lines, start=1):
         inside = (inside or line.strip() == BEGIN) and line.strip() != END
@@ -36,7 +36,7 @@ def solution_lines(text: str) -> frozenset[int]:
 def places(
     node: ast.AST, place: Place = (), scope: Scope | None = None
 ) -> Iterator[tuple[Place, ast.AST, Scope]]:
-    """Yields every node of a tree, with the path to it and the names in its scope."""
+    """Yields every node in a tree, with the path to it and the names in its scope."""
     scope = scope or Scope((), ())
     if isinstance(node, ast.AnnAssign) and node.value is None:
         return  # a declaration for the type checker
@@ -61,7 +61,7 @@ def places(
 def alike(
     found: Iterable[tuple[Place, ast.AST, Scope]],
 ) -> list[list[tuple[Place, ast.AST, Scope]]]:
-    """Returns groups of places in statements that differ only in names and numbers."""
+    """Returns groups of equal places in statements that differ only in names and numbers."""
     statements: dict[Place, str] = {}
     groups: defaultdict[tuple[Place, str, Place], list[tuple[Place, ast.AST, Scope]]]
     groups = defaultdict(list)
@@ -92,7 +92,7 @@ def _attributes(owner: ast.ClassDef) -> tuple[str, ...]:
 
 
 def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
-    """Returns a tree with a new node at one place; None removes a statement.
+    """Returns a tree with a new node at a place; None removes a statement.
 
     The new tree shares all nodes except those on the path to that place.
     """
@@ -111,14 +111,14 @@ def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """New nodes at some places in a definition, which is executed in a namespace."""
+    """New nodes for some places in a definition, which is executed in a namespace."""
 
     definition: ast.FunctionDef | ast.ClassDef
     parts: Parts
     namespace: Mapping[str, Any]
 
     def answer(self) -> Callable[..., Any] | None:
-        """Executes the changed definition; returns the function or class, or None if that fails."""
+        """Executes the changed definition; returns the function or class, or None if this fails."""
         own = dict(self.namespace)
         whole: ast.AST = self.definition
         for place, other in self.parts:
@@ -132,7 +132,7 @@ class Change:
         return answer if callable(answer) else None
 
     def with_(self, other: Change) -> Change | None:
-        """Returns both changes combined; None if one removes a node that the other changes."""
+        """Returns both changes combined, or None if one removes a node that the other changes."""
         if self.definition is not other.definition:
             return None
         parts: Parts | None = self.parts
@@ -142,7 +142,7 @@ class Change:
 
 
 def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None) -> Parts | None:
-    """Adds a part, which may be inside or around another part; returns None if they conflict."""
+    """Adds a part, which may be inside or around another one; returns None if they conflict."""
     for number, (at, other) in enumerate(parts):
         inner, outer = sorted(((at, other), (place, new)), key=lambda part: -len(part[0]))
         if inner[0][: len(outer[0])] != outer[0]:
@@ -157,7 +157,7 @@ def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None)
 
 
 class _Replaced(ast.NodeTransformer):
-    """Replaces all nodes whose dump equals the given one."""
+    """Replaces all nodes that are equal to `old`, which is a dumped node."""
 
     def __init__(self, old: str, new: ast.AST) -> None:
         self._old, self._new, self.found = old, new, False

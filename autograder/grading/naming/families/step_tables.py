@@ -1,4 +1,4 @@
-"""Defines the ids of the families to which the code refers."""
+"""Defines the ids of those families to which code refers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ BIAS_TOO_MANY = "a_layer_has_a_bias_that_nobody_asked_for"
 OF_PART_OF_SUM = "a_function_is_applied_to_one_part_of_a_sum_not_to_the_whole"
 AXIS = "softmax_runs_along_another_dimension_than_the_one_asked_for"
 
-#: families of changes that transpose a side of a product, each with the family that replaces it if
-#: that side is transposed already
+#: families of changes that transpose a side of a product, each with the family that is used instead
+#: if that side is already transposed
 OF_TURNED = {
     "one_side_of_a_product_is_transposed_that_should_not_be": (
         "one_side_of_a_product_is_not_transposed_that_should_be"
@@ -36,7 +36,7 @@ OF_TURNED = {
     "both_sides_of_a_product_are_transposed": "the_wrong_side_of_a_product_is_transposed",
 }
 
-#: families that may apply to any step; a step's other families have priority over these, and
-#: earlier ones over later ones
+#: the families that may apply to any step; any other family has priority over these, and earlier
+#: ones have priority over later ones
 _ANY_STEP = [key for table in ("wrapped", "returned", "of_arguments") for _, key in STEPS[table]]
 ANY_STEP = tuple(dict.fromkeys(key for key in _ANY_STEP if key not in (CUT, SINGLE)))

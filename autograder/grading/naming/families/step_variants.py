@@ -1,4 +1,4 @@
-"""Wrong versions of known steps, each with the key of its family, from tables in `steps.toml`."""
+"""Makes wrong versions of known steps, as defined by the tables in `steps.toml`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .step_tables import ADDED, CHECK, LAYERS, OF_TURNED
 from .words import STEPS, Rows
 
 _WRAPPED, _OPERATIONS = STEPS["wrapped"], STEPS["of_operations"]
-#: the most names in a function that are compared in a check
+#: the maximum number of names in a function that are compared in a check
 _MOST_COMPARED = 4
-#: prefixes of a called name that make it a function, not a method
+#: if a called name has one of these prefixes, it is a function, and not a method
 _MODULES = ("self", "torch", "torch.nn", "torch.nn.functional")
 _ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 #: an expression whose last step swaps dimensions
 _TURNED = re.compile(r"\.(?:m?T|transpose\([^()]*\))$")
-#: a node that may replace another one, and the key of its family
+#: a node that may replace a different one, and the key of the change's family
 Change = tuple[ast.AST, str]
 #: such a change, with the node as text
 Text = tuple[str, str]
 
 
 def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
-    """Yields wrong versions of one step, each with the key of its family."""
+    """Yields wrong versions of a step, each with the key of its family."""
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         for text, words in _of_value(node.value):
             yield ast.Assign(node.targets, _parsed(text)), words
@@ -47,7 +47,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
 
 
 def _with_swapped_layers(function: ast.FunctionDef, scope: Scope) -> Iterator[Change]:
-    """Yields functions with two layers swapped: attributes that are called, or operands of `@`."""
+    """Yields the function with two layers swapped: called attributes, or operands of `@`."""
     used: set[str] = set()
     for part in ast.walk(function):
         operands = [part.func] if isinstance(part, ast.Call) else []
@@ -59,7 +59,7 @@ def _with_swapped_layers(function: ast.FunctionDef, scope: Scope) -> Iterator[Ch
 
 
 def _with_changed_arguments(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yields functions that first change one of their tensors."""
+    """Yields versions of a function that first change one of its tensors."""
     for arg in function.args.args:
         rows = STEPS["of_arguments"] if ast.unparse(arg).endswith(": torch.Tensor") else ()
         for text, words in _filled(rows, a=arg.arg):
@@ -69,8 +69,6 @@ def _with_changed_arguments(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Renames attributes."""
-
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
 
@@ -80,7 +78,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _of_value(value: ast.expr) -> Iterator[Text]:
-    """Yields changes to an assigned or returned value; none for tuples and constants."""
+    """Yields changes to a value that is assigned or returned; none for a tuple or a constant."""
     if not isinstance(value, ast.Tuple | ast.Constant):
         yield from _filled(_WRAPPED, e=ast.unparse(value))
 
@@ -103,12 +101,12 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
 
 
 def _later_first(scope: Scope) -> tuple[str, ...]:
-    """Returns the first two names, then the others in reverse order: later ones are likelier."""
+    """Returns the first two names, then the others in reverse: later ones are likelier."""
     return (*scope.names[:2], *scope.names[:1:-1])
 
 
 def _of_tuple(items: list[str]) -> Iterator[Text]:
-    """Yields each of several results alone, and all of them in a different order."""
+    """Yields each of several results alone, and then all of them in a different order."""
     for index, item in enumerate(items):
         yield item, "less_comes_back_than_is_asked_for"
         yield f"torch.stack([{', '.join(items)}])", "one_tensor_comes_back_in_place_of_several"
@@ -145,7 +143,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
 
 
 def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
-    """Yields changes to an operation with two sides, without double transposes."""
+    """Yields changes to an operation with two sides, but none that transpose a side twice."""
     turned = [f"({side}).mT" for side in sides.values() if _TURNED.search(side)]
     for text, words in _filled(rows, **sides):
         if not any(side in text for side in turned):
@@ -155,7 +153,7 @@ def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
-    """Yields other calls, and other values for keywords; `names` is empty outside classes."""
+    """Yields changed calls, such as with other keywords; outside classes, `names` is empty."""
     given, named = [*map(ast.unparse, node.args)], {k.arg or "": k.value for k in node.keywords}
     if any(isinstance(arg, ast.Starred) for arg in node.args) or "" in named:
         return
@@ -188,7 +186,7 @@ def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
-    """Yields other divisors, such as the root of a different number, or a rounded root."""
+    """Yields divisions by other numbers, such as the root of a different size."""
     if "** 0.5" not in right and "sqrt" not in right:
         yield from _filled(STEPS["of_divisors"], l=left, r=right)
         return
@@ -199,7 +197,7 @@ def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
 
 
 def _sizes(scope: Scope) -> Iterator[str]:
-    """Yields sizes; those of arguments come first, because computed tensors often share them."""
+    """Yields sizes; arguments' sizes come first, because computed tensors often have the same."""
     for name in scope.names[:2]:
         yield from (f"{name}.shape[{dim}]" for dim in (-1, -2, 0, 1))
     yield from (f"self.{name}" for name in scope.attributes)
@@ -209,7 +207,7 @@ def _sizes(scope: Scope) -> Iterator[str]:
 
 
 def _filled(rows: Rows, /, *arguments: str, **parts: str) -> Iterator[Text]:
-    """Yields rows with their parts filled in; skips those that need a missing part."""
+    """Yields rows with their parts filled in; skips rows for which a part is missing."""
     for text, words in rows:
         try:
             yield text.format(*arguments, **parts), words

@@ -1,7 +1,7 @@
-"""Descriptions and hints for mistake families, by their ids, from `words.toml`.
+"""Reads descriptions of families of mistakes, and hints for them, by id, from `words.toml`.
 
-The changes to each step, with their families, are in `steps.toml`; the words for parts of a
-solution are in `details.toml`.
+The changes to each step, with their families, are in `steps.toml`; words for parts of a solution
+are in `details.toml`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-#: alternative texts for a step, each with its family
+#: alternative texts for a step, each with the key of its family
 Rows = Iterable[tuple[str, str]]
 
 _NO_NAME = re.compile(r"[^a-z0-9]+")
@@ -26,16 +26,16 @@ def _read(name: str) -> Mapping[str, Any]:
 _WORDS, STEPS = _read("words.toml"), _read("steps.toml")
 #: words for the operations, functions and values of a solution
 DETAILS: Mapping[str, Mapping[str, str]] = _read("details.toml")
-#: the hint for families that have no hint of their own, and for two mistakes at once
+#: the hint for families without their own hint, and for two mistakes at once
 LEAD: str = _WORDS["lead"]
-#: the ids of the families to which students' mistakes belong most often, each with its position
+#: the position of each frequent family in the order of frequency, by the family's id
 _FREQUENT: Mapping[str, int] = {name: at for at, name in enumerate(_WORDS["frequent"])}
 #: small changes, each with its family
 SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
 
 
 def words_of(key: str) -> str:
-    """Returns the effect of a family, in words that follow "This answer behaves as if"."""
+    """Returns a family's effect, in words to put after "This answer behaves as if"."""
     words: str = _WORDS[key]["words"]
     return words
 
@@ -47,19 +47,19 @@ def lead_of(key: str) -> str:
 
 
 def id_of(words: str) -> str:
-    """Returns the id for words, or for the key of a family, as written in results."""
+    """Returns the id for words, or for a family's key, as it is written in results."""
     return _NO_NAME.sub("_", words.lower()).strip("_")
 
 
 def frequency_place(name: str) -> int | None:
-    """Returns a family's position among the most frequent ones, by its id; None if it is rare."""
+    """Returns a family's position among the most frequent ones, or None if it is rare."""
     return _FREQUENT.get(name)
 
 
 def most_frequent(items: Iterable[tuple[str, Any]]) -> list[Any]:
-    """Returns the items of frequent families, the likeliest first.
+    """Returns the items that belong to frequent families, the likeliest first.
 
-    Each item is given with its family's id. An item is less likely if its family is rarer, or if
+    Each item is given with its family's id. An item is less likely the rarer its family is, and the
     more items of the same family precede it.
     """
     turns: Counter[str] = Counter()
