@@ -76,7 +76,7 @@ class Forbidden:
     def _found(self, operators: frozenset[str], names: frozenset[str]) -> str | None:
         written = sorted(name for name in names if self._rules_out(name))
         dispatched = sorted(operators & self.operators)
-        if written:  # don't show the name of this package
+        if written:  # a name of this package is only what a supplied cell calls its tensor
             own = written[0].startswith(f"{_PACKAGE}.")
             return f"uses {written[0].rpartition('.')[2] if own else written[0]}"
         if dispatched:
@@ -192,7 +192,7 @@ def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
     plain = {id(place) for place, names in lookups if not any(map(_can_hide, names))}
     words = {word for node in nodes if id(node) not in plain for word in _words(node, imports)}
     found = words & _WAYS
-    if "sys" not in words:  # layers have a method `modules`
+    if "sys" not in words:  # a layer may have `self.modules()`
         found.discard("modules")
     return tuple(sorted(found))
 
@@ -218,7 +218,7 @@ def _lookups(node: ast.AST, texts: ExpressionTexts) -> Iterator[tuple[ast.expr, 
             yield place, texts.of(text) - (frozenset(written(text)) - _WAYS)
         case ast.Subscript(ast.Call() | ast.Attribute(attr="__dict__") as names, text):
             yield _namespace(names), texts.of(text) - (frozenset(written(text)) - _WAYS)
-        case ast.Call(ast.Attribute(ast.Call() as names, "update")):  # only assigns
+        case ast.Call(ast.Attribute(ast.Call() as names, "update")):  # it only writes names
             yield _namespace(names), frozenset()
         case ast.Attribute(place, attr) if attr == _MARK:
             yield place, frozenset()

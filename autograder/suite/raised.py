@@ -27,7 +27,7 @@ from .raised_tensors import OF_TENSORS
 TABLE: tuple[Row, ...] = (*OF_LINES, *OF_PYTHON, *OF_TENSORS)
 
 _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
-    (AnswerMissing, ""),  # its message already says why
+    (AnswerMissing, ""),  # its message says why it may be missing
     (AnswerTimeout, "a loop that never ends, or one over every single number of a large tensor"),
     (AnswerMemory, "a tensor that is much larger than the shapes in the docstring"),
     (AnswerCrashed, "a call that ends Python, such as `exit()`, or an endless recursion"),

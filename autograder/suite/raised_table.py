@@ -78,7 +78,7 @@ OF_LINES: tuple[Row, ...] = (
         r'(?P<function>\w+)\(\) missing \d+ required positional arguments: .*"dim"',
         "a function is called without a dimension",
         "`{function}` needs the dimension along which it works: `dim=-1` is the last one",
-        r"^(?!.*\w=-?\d)",  # unless an argument's name is wrong
+        r"^(?!.*\w=-?\d)",  # not a misspelled argument name
         is_cause=True,
     ),
     row(

@@ -149,7 +149,7 @@ def _of_values(
         return
     got, expected = got.double(), expected.double()
     yield _tiny(got, expected)
-    if _near(got, expected):  # other relations may hold only by rounding
+    if _near(got, expected):  # only small numbers differ, so other relations may hold by rounding
         yield _of_weights(got, expected, given)
         return
     yield _factor(got, expected)
@@ -250,7 +250,7 @@ def _is_symmetric(tensor: torch.Tensor) -> bool:
 def _elsewhere(got: torch.Tensor, expected: torch.Tensor) -> str:
     mine, right = (tensor.flatten().sort().values for tensor in (got, expected))
     if expected.numel() < 3 or not _near(mine, right) or bool((mine[right == 0] != 0).any()):
-        return ""  # a small number is not a misplaced zero
+        return ""  # small numbers instead of zeros are not moved zeros
     return "the right numbers, in the wrong places"
 
 
@@ -322,7 +322,7 @@ def _function(got: torch.Tensor, expected: torch.Tensor) -> str:
         return ""
     for words, function in _FUNCTIONS:
         if function is _softmax and expected.shape[-1] < 2:
-            continue  # the softmax of any single number is 1
+            continue  # the softmax of a single number is 1, whatever the number is
         right = function(expected)
         if bool(right.isfinite().all()) and _near(got, right):
             return f"{words} of the right result is returned"

@@ -102,7 +102,7 @@ def variants_in(path: Path) -> tuple[Variant, ...]:
     if not path.is_file():
         return ()
     name = f"_variants_{path.parent.parent.name}_{path.parent.name}_{path.stem}"
-    with not_compiling():  # as in a worker; loading torch's compiler would take 1.3 s per job
+    with not_compiling():  # as in a worker; loading the compiler would cost each job 1.3 s of CPU
         module = load_module(path, name)
     return tuple(_found(module))
 

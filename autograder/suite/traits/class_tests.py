@@ -232,7 +232,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     letters = traits.call_letters()
     extremes = asked.extremes(letters) if letters else [{}]
     given = traits.each_way()[0]
-    for turn, kept in enumerate((-1, *places)):  # first, freeze all, as data is in training
+    for turn, kept in enumerate((-1, *places)):  # all frozen first, as data is in training
         extreme = asked.extreme(
             sizes, extremes[turn % len(extremes)], asked.leads.few(turn), WITH_GRADIENTS
         )

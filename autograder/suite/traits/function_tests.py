@@ -91,7 +91,7 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
         layouts = [both(numbers, layout) for layout in LAYOUTS[turn:] + LAYOUTS[:turn]]
         arguments = arguments_of(traits.inputs, expect.draw, sizes, traits.dtype, layouts)
         _same(expect, traits, arguments, likely)
-    batch = traits.usual((2,))  # code may treat three dimensions differently
+    batch = traits.usual((2,))  # a program may treat three dimensions differently from others
     begun = arguments_of(traits.inputs, expect.draw, batch, traits.dtype, [inside])
     _same(expect, traits, begun, likely)
     _same(expect, traits, _all_alike(expect, traits, traits.dtype, whole), _TWICE)
