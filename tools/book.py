@@ -1,11 +1,11 @@
-"""Writes the lessons as pages of the site, with the pictures from solved notebooks.
+"""Writes the lessons as pages for the site, with pictures from solved notebooks.
 
     .venv/bin/python -m tools.book [--to FOLDER] [ASSIGNMENT/EXERCISE ...]
 
-A page shows the cells of the released notebook. Its pictures come from running the same cells with
-the solutions instead of the stubs, in a forked child of one warm process; outputs are kept in
-build/lessons, so that only changed notebooks run again. No page is written if the search for
-secrets, which also runs before a release, finds a secret of the course in one of them.
+A page shows the cells of the released notebook. Its pictures are the outputs of the same cells with
+the solutions instead of the stubs, run in a forked child of one warm process. Outputs are kept in
+build/lessons, so that only changed notebooks run again. No page is written if one of them contains
+a secret of the course, according to the search that is also made before a release.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from latex2mathml.converter import convert
 from matplotlib_inline.backend_inline import configure_inline_support
 
 import autograder.attention.notebooks.pictures
-import autograder.student.runner  # noqa: F401  # imported once, for all notebooks
+import autograder.student.runner  # noqa: F401  # imported only once
 from autograder.authoring.course_map import Stage, course_map
 from autograder.authoring.leaks import LeakFinder, refuse_leaks
 from autograder.authoring.solution_parts import split_module
@@ -46,13 +46,14 @@ PAGES = ROOT / "docs" / "lessons"
 KEPT = ROOT / "build" / "lessons"
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
-#: the picture of the whole course, which is on the page of the assignment
+#: matches the picture of the whole course, which is on the assignment's page
 _MAP = re.compile(r"!\[[^]]*\]\(map\.svg\)\s*")
-#: code in text, which may contain a dollar sign
+#: matches code in text, which may contain a dollar sign
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
-#: environments whose rows are complete formulas, each with a replacement that the converter knows
+#: environments whose rows are complete formulas, each with a replacement that the converter
+#: supports
 _ROWS = (("gathered", "matrix"), ("aligned", "matrix"))
-#: characters with a meaning in Markdown, which would change a formula between its tags
+#: characters with a meaning in Markdown, which would otherwise change a formula's texts
 _MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`|[]~$\\"})
 
 
@@ -66,13 +67,13 @@ class Lesson:
     solved: Mapping[str, str]
 
     def cells(self) -> list[Any]:
-        """Returns the cells of the notebook, as students get them."""
+        """Returns the notebook's cells, as students get them."""
         notebook = nbformat.read(self.path, as_version=4)  # type: ignore[no-untyped-call]
         return list(notebook.cells)
 
 
 def lessons_of(course: Course) -> Iterator[Lesson]:
-    """Yields the lessons in teaching order; extras come after the exercises of their assignment."""
+    """Yields the lessons in teaching order; extras follow the exercises in their assignment."""
     for assignment in course.assignments:
         for exercise in assignment.exercises:
             path = exercise.stub.with_suffix(".ipynb")
@@ -85,7 +86,7 @@ Output = dict[str, str]
 
 
 def run_cells(lesson: Lesson) -> list[list[Output]]:
-    """Runs a lesson with the solutions, and returns the outputs of each cell, by type."""
+    """Runs a lesson with the solutions, and returns each cell's outputs, keyed by their type."""
     shell = InteractiveShell.instance(history_length=0)
     configure_inline_support(shell, matplotlib.get_backend())  # type: ignore[no-untyped-call]
     os.chdir(lesson.path.parent)
@@ -137,7 +138,7 @@ def _digest(lesson: Lesson) -> str:
 
 
 def page_of(lesson: Lesson, outputs: list[list[Output]]) -> dict[str, bytes]:
-    """Returns the files of a lesson's page: its text, and its pictures by their names."""
+    """Returns the files for a lesson's page, by name: its text, and its pictures."""
     files: dict[str, bytes] = {}
     texts: list[str] = []
     way = ""
@@ -146,7 +147,7 @@ def page_of(lesson: Lesson, outputs: list[list[Output]]) -> dict[str, bytes]:
             way = _MAP.sub("", cell.source).replace("`README.md`", "[the overview](../index.md)")
         elif cell.cell_type == "markdown":
             text = markdown(cell.source)
-            if way:  # the title of the page comes first
+            if way:  # after the page's title
                 title, _, rest = text.partition("\n")
                 text, way = f"{title}\n\n{way}\n{rest}", ""
             texts.append(text)
@@ -167,7 +168,7 @@ def _code(cell: Any) -> str:
 
 
 def _worth_showing(cell: Any, shown: Sequence[Output]) -> Sequence[Output]:
-    """Returns the outputs that readers should see: not those of checks, guesses and imports."""
+    """Returns the outputs that readers should see, not those from checks, guesses and imports."""
     is_asking = cell.id.startswith("check_") or "predict(guess" in cell.source
     return [] if is_asking or cell.id == SETUP else shown
 
@@ -178,7 +179,7 @@ def _output(lesson: Lesson, output: Output, files: dict[str, bytes]) -> str:
         files[name] = base64.b64decode(picture)
         return f"![The picture that the cell above draws]({name})"
     if page := output.get("text/html"):
-        # a raw block, because an empty line would end plain HTML
+        # a raw block, because an empty line would end ordinary HTML
         return f"```{{raw}} html\n{page}\n```"
     return f"```text\n{output.get('text/plain', '')}\n```"
 
@@ -198,7 +199,7 @@ def _formula(match: re.Match[str]) -> str:
         source = source.replace(f"{{{name}}}", f"{{{known}}}")
     source = re.sub(
         r"\\\\\[\w+\]", r"\\\\", source
-    )  # the converter does not support spaces between rows
+    )  # the converter does not support space between rows
     found = convert(source.strip(), display="block" if is_block else "inline")
     if has_rows:
         found = found.replace("<mtable>", '<mtable displaystyle="true" class="rows">')
@@ -208,7 +209,7 @@ def _formula(match: re.Match[str]) -> str:
 
 
 def overview(course: Course, lessons: Sequence[Lesson]) -> dict[str, bytes]:
-    """Returns the first page of the book, and one for each assignment."""
+    """Returns the book's first page, and one page for each assignment."""
     way = course_map(course)
     stages = "\n\n".join(
         f"## {number}. [{stage.title}]({stage.name}/index.md)\n\n{_about(stage)}"
@@ -263,18 +264,18 @@ _ASSIGNMENT = """\
 
 
 def write_book(course: Course, chosen: Sequence[str], to: Path, kept: Path) -> int:
-    """Writes the pages of the chosen lessons (default: all) and returns how many there are."""
+    """Writes the pages for the chosen lessons (default: all); returns the number of lessons."""
     lessons = [
         lesson
         for lesson in lessons_of(course)
         if not chosen or f"{lesson.assignment}/{lesson.name}" in chosen
     ]
     kept.mkdir(parents=True, exist_ok=True)
-    torch.set_num_threads(1)  # a forked child has none of its parent's threads
+    torch.set_num_threads(1)  # a forked child lacks its parent's threads
     matplotlib.use("module://matplotlib_inline.backend_inline")
     files = overview(course, lessons)
     with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
-        # a notebook becomes the module __main__ of its child, which therefore can't return objects
+        # a notebook becomes its child's module __main__, so the child can't return objects
         pool.starmap(keep_outputs, [(lesson, kept) for lesson in lessons], chunksize=1)
     for lesson in lessons:
         pages = page_of(lesson, _outputs(lesson, kept) or [])
@@ -303,14 +304,14 @@ def refuse_hidden(course: Course, files: Mapping[str, bytes], to: Path) -> None:
 def _readable(page: str) -> bytes:
     """Returns the part of a page that readers see, without scripts.
 
-    Scripts contain thousands of numbers for interactive pictures; by chance, two of them may equal
-    two numbers of a test.
+    Scripts contain thousands of numbers for interactive pictures; by chance, two of them may be
+    equal to two numbers in a test.
     """
     return html.unescape(re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)).encode()
 
 
 def main() -> None:
-    """Writes the book, and prints the number of its lessons."""
+    """Writes the book, and prints the number of lessons."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("lessons", nargs="*", metavar="ASSIGNMENT/EXERCISE")
     parser.add_argument("--to", type=Path, default=PAGES, help="the folder to write pages to")

@@ -1,20 +1,21 @@
-"""Builds the Dockerfile's image without an image registry, and grades a class in it.
+"""Builds the Docker image without an image registry, and grades a class in it.
 
     .venv/bin/python -m tools.container [--volume HOST:INSIDE ...] [--keep FOLDER]
 
-Needs root, `debootstrap`, `buildah`, `podman` and `runc`. The base image is made from Debian's
-packages and gets the name in the Dockerfile's `FROM` line, so the Dockerfile is built unchanged;
-`--volume` mounts files that pip needs during the build, such as a pip.conf or a folder of wheels.
+Needs root, `debootstrap`, `buildah`, `podman` and `runc`. The base image is built from Debian's
+packages, under the name in the Dockerfile's `FROM` line, so that the Dockerfile can be used
+unchanged. `--volume` mounts files that pip needs during the build, such as a pip.conf or a folder
+with wheels.
 
 Then part of the example class is graded as an ordinary user, without network, capabilities or new
-privileges, with limits on memory and processes, and with the course mounted read-only. The scores
-must equal those of `examples/expected.json` in isolation tier C, and a second run with `--resume`
-must find nothing to do. Then the attacks of the tests are graded in the same way: each attack must
-get its expected verdict, and every honest student full marks.
+privileges, with limits on memory and processes, and with the course mounted read-only. In isolation
+tier C, the scores must equal those in `examples/expected.json`, and a second run with `--resume`
+must find nothing to do. Then the attacks in the tests are graded in the same way: each attack must
+get its expected verdict, and every honest student must get full marks.
 
-A program in the image reports which guards of the container are off: none may be off in this
-container, and all must be off in one without guards. The attacks cannot show that a guard is
-missing, because the sandbox in the container also stops them.
+A program in the image reports which of the container's guards are off: in this container, none may
+be, and in one without guards, all must be. The attacks can't show that a guard is missing, because
+the sandbox in the container also stops them.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from tests.autograder.attacks.conftest import Attack, Sandboxed, attacks_in
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGE = "localhost/attention-autograder:built"
-#: example students whose work is right, wrong, hanging or missing
+#: students in the example class whose work is right, wrong, hanging or missing
 STUDENTS = ("ada", "chiara", "ivo")
 ASSIGNMENTS = ("simplified_attention", "causal_attention")
 _USER = 1000
-#: the guards of a container, and how each of them is switched off
+#: a container's guards, with the options that switch each of them on and off
 GUARDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "no network": (("--network", "none"), ("--network", "host")),
     "no capabilities": (("--cap-drop", "ALL"), ()),
@@ -48,9 +49,9 @@ GUARDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "8 GB of memory": (("--memory", "8g"), ()),
     "512 processes": (("--pids-limit", "512"), ("--pids-limit", "-1")),
     "an ordinary user": ((), ("--user", "0")),
-    "a read-only course": ((), ()),  # its volume is mounted read-only
+    "a read-only course": ((), ()),  # the volume is mounted read-only
 }
-#: code that prints the guards that are off, and files in the image besides the package
+#: code that prints which guards are off, and which files besides the package are in the image
 _REPORT = """
 import json, os
 from pathlib import Path
@@ -83,7 +84,7 @@ _NEEDED = ("debootstrap", "buildah", "podman", "runc")
 
 
 def main() -> int:
-    """Builds the image, grades and compares; returns 0 if everything is as expected."""
+    """Builds the image, grades in it, and compares; returns 0 if everything is as expected."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--volume", action="append", default=[], metavar="HOST:INSIDE")
     parser.add_argument("--keep", type=Path, help="keep the images in this folder")
@@ -110,7 +111,7 @@ def main() -> int:
 
 
 class ContainerTools:
-    """Runs buildah and podman with a separate store; chroot and vfs work everywhere."""
+    """Runs buildah and podman with a separate store; uses chroot and vfs, which work everywhere."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -118,7 +119,7 @@ class ContainerTools:
         self._store += ["--storage-driver", "vfs"]
 
     def make_base(self, name: str) -> None:
-        """Makes the base image from Debian's packages, unless it exists."""
+        """Builds the base image from Debian's packages, unless it exists."""
         if self._call("buildah", "images", "--quiet", "--filter", f"reference={name}").strip():
             return
         tree = self._folder / "base"
@@ -132,7 +133,7 @@ class ContainerTools:
         self._call("buildah", "rm", container)
 
     def build(self, volumes: Sequence[str]) -> None:
-        """Builds the Dockerfile unchanged."""
+        """Builds the image from the Dockerfile."""
         mounts = [part for volume in volumes for part in ("--volume", volume)]
         arguments = ("--isolation", "chroot", "--pull-never", "--layers=false", *mounts)
         context = ("--tag", IMAGE, "--build-arg", f"UID={_USER}", str(ROOT))
@@ -141,7 +142,7 @@ class ContainerTools:
     def run(
         self, *arguments: str, volumes: Sequence[str], program: str = "", guarded: bool = True
     ) -> str:
-        """Runs a grader's command or another program in the image, as docs/security.md describes.
+        """Runs a command of the grader or another program in the image, as in docs/security.md.
 
         If `guarded` is false, all guards are switched off.
         """
@@ -149,7 +150,7 @@ class ContainerTools:
         guards = [p for on, off in GUARDS.values() for p in (on if guarded else off)]
         other = ("--entrypoint", program) if program else ()
         own = ("--runtime", "runc", "--cgroup-manager", "cgroupfs")
-        # a machine can't allow more open files than it has itself
+        # a container can't be allowed more open files than the machine itself
         ulimits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096")
         before = ("run", "--rm", *ulimits, *guards, *other, *mounts)
         return self._call("podman", *own, *before, IMAGE, *arguments)
@@ -166,9 +167,9 @@ def _base_name() -> str:
 
 
 def _unnoticed(engine: ContainerTools) -> Iterator[str]:
-    """Prints which guards are off in a container with guards and in one without.
+    """Prints which guards are off in a container with guards, and in one without guards.
 
-    Yields unexpected results.
+    Yields the unexpected results.
     """
     for guarded, expected in ((True, []), (False, list(GUARDS))):
         volumes = [f"{ROOT}:/course:ro" if guarded else f"{ROOT}:/course"]
@@ -182,7 +183,7 @@ def _unnoticed(engine: ContainerTools) -> Iterator[str]:
 
 
 def _grade_class(engine: ContainerTools, place: Path) -> list[str]:
-    """Grades part of the example class twice; returns unexpected results."""
+    """Grades part of the example class twice; returns the unexpected results."""
     folder = place / "class"
     for student in STUDENTS:
         for assignment in ASSIGNMENTS:
@@ -210,8 +211,8 @@ def _grade_class(engine: ContainerTools, place: Path) -> list[str]:
 
 
 def _attack(engine: ContainerTools, place: Path) -> list[str]:
-    """Grades the attacks of the tests next to honest students; returns unexpected results."""
-    folder = place / "attacked"  # mounted at the same path, which is in the text of the attacks
+    """Grades the attacks in the tests together with honest students; returns unexpected results."""
+    folder = place / "attacked"  # mounted at this path, which attacks contain
     folder.mkdir()
     hostile = Sandboxed(folder)
     attacks = attacks_in(Tier.C)
@@ -259,13 +260,13 @@ def _other_tiers(results: Sequence[SubmissionResult]) -> Iterator[str]:
 
 
 def _give(folder: Path) -> None:
-    """Makes the image's user the owner of a folder and of everything in it."""
+    """Makes the image's user the owner of a folder and everything in it."""
     for path in (folder, *folder.rglob("*")):
         os.chown(path, _USER, _USER, follow_symlinks=False)
 
 
 def _run(program: str, *arguments: str, printed: bool = False) -> str:
-    """Returns the output of a program, or "" if it was printed while the program ran."""
+    """Runs a program; returns its output, or "" if the output is printed."""
     output = None if printed else subprocess.PIPE
     done = subprocess.run([program, *arguments], stdout=output, text=True)
     if done.returncode:

@@ -2,7 +2,7 @@
 
     python tools/fuzz.py READER [libFuzzer's options, such as -runs=10000, or a file to try again]
 
-A reader returns a value or reports a problem with its input; any other exception ends the run, and
+A reader returns a value or reports a problem with the input; any other exception ends the run, and
 libFuzzer writes the input to a file. `tools/soak.py` runs all readers.
 """
 
@@ -34,7 +34,7 @@ with atheris.instrument_imports(include=["autograder", "json", "zipfile"]):
     from autograder.worker import wire
 
 NAMES = ("f", "A")
-#: an example of each kind of file, to begin with
+#: an example of each kind of file, with which the fuzzer begins
 CODE = (
     b"import torch\ndef f(x):\n    return x\nclass A(f):\n    y: int = 1\nf = g(f)\nA.f = f\n",
     b"%matplotlib inline\n!ls\nx = !ls\n%%time\nf?\nfor f in A:\n    with f as A: pass\n",
@@ -42,7 +42,7 @@ CODE = (
 )
 
 
-#: pieces that the fuzzer may insert anywhere, besides those that it finds itself
+#: words that the fuzzer may insert anywhere, in addition to those that it finds
 WORDS = (
     *keyword.kwlist,
     *(
@@ -81,7 +81,7 @@ class ExerciseFolder:
             compile(module_of_notebook(data, NAMES).text, "<module>", "exec")
 
     def cells(self, data: bytes) -> None:
-        """Reads any text as the cells of a notebook, separated by form feeds."""
+        """Reads any text as notebook cells, separated by form feeds."""
         sources = data.decode(errors="replace").split("\x0c")
         cells = [{"cell_type": "code", "source": source} for source in sources]
         self.notebook(json.dumps({"cells": cells}).encode())
@@ -101,7 +101,7 @@ class ExerciseFolder:
                     list(contents_of(entry, ReadingAllowance()))
 
     def members(self, data: bytes) -> None:
-        """Reads a valid archive; each line of the data is the name and content of a member."""
+        """Reads a valid archive; each line of the data contains a member's name and contents."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
             for line in data.split(b"\n")[:50]:
@@ -119,7 +119,7 @@ class ExerciseFolder:
         assert left <= {"corpus", "words", "submissions.zip", ".collecting.lock"}, left
 
     def reply(self, data: bytes) -> None:
-        """Reads any bytes as a worker's reply: the header, a zero, the tensors."""
+        """Reads any bytes as a worker's reply: the header, a zero byte, and the tensors."""
         header, _, tensors = data.partition(b"\0")
         with contextlib.suppress(wire.BadFrame):
             wire.decode(header, bytearray(tensors))
@@ -168,7 +168,7 @@ def _escaped(word: str) -> str:
 def main() -> None:
     """Fuzzes one reader; libFuzzer ends the process."""
     reader, options = sys.argv[1], sys.argv[2:]
-    warnings.simplefilter("ignore")  # warnings about odd code concern its author
+    warnings.simplefilter("ignore")  # warnings about odd code are for its author
     with tempfile.TemporaryDirectory() as folder:
         place, corpus = ExerciseFolder(Path(folder)), Path(folder) / "corpus"
         corpus.mkdir()

@@ -1,9 +1,9 @@
-"""Runs several commands of `autograder` in one process, which loads every package only once.
+"""Runs several `autograder` commands in one process, which loads every package only once.
 
     .venv/bin/python tools/in_turn.py grade course/submitted --resume + feedback course
 
 The commands are separated by `+`. If a command ends with status 3 (something waits for a person),
-the next ones run too, and the last status is 3; any other status except 0 ends the run.
+the following ones still run, and the overall status is 3; any other status except 0 ends the run.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Prints the messages for wrong answers next to the intended mistakes, for a person to read.
+"""Prints the messages for wrong answers, with the intended mistakes, for a person to read.
 
     python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-The answers are a sample of tests/unseen, each with the message that a person has read (`read`), and
-a judgment (`does`): the message `states` the fault, `leads` to it, is `general`, or `misleads`.
+The answers are a sample from tests/unseen, each with the message that a person has read (`read`),
+and a judgment (`does`): the message `states` the fault, `leads` to it, is `general`, or `misleads`.
 Prints each message with its judgment; `--check` prints only messages that have changed since they
-were read or that mislead, and exits with 1 if there are any. The answers run in this process,
-because they are our own.
+were read, or that mislead, and exits with 1 if there are any. The answers run in this process,
+because they are our own code.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _messages(namer: Namer, exercise: Exercise, folder: Path) -> Iterator[Messag
 
 
 def messages_in(message: str) -> str:
-    """Returns the first line of a message and its lines of advice, without numbers."""
+    """Returns the first line of a message and its lines with advice, without the numbers."""
     first, *others = message.split("\n")
     return "\n".join([first, *(line for line in others if line.startswith(_ADVICE))])
 

@@ -1,10 +1,11 @@
-"""Names wrong answers that were written from the questions alone, and reports new names.
+"""Names the mistakes in answers that were written from the questions alone; reports new names.
 
     python tools/names.py [ASSIGNMENT[/EXERCISE] ...]
 
-The answers are those of tests/unseen, which run in this process because they are our own. Exits
-with 1 if an answer is not wrong, or gets a name that is not in the list; a person then compares it
-with the intended mistake. A listed name that the answer does not get is also printed.
+The answers are those in tests/unseen, which run in this process because they are our own code.
+Exits with 1 if an answer is not wrong, or gets a name that is not in the list; a person then
+compares the name with the intended mistake. A listed name that an answer does not get is also
+printed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 @dataclass(frozen=True, slots=True)
 class NamedAnswer:
-    """The name of one wrong answer; `problem` says why a person has to look at it."""
+    """The name for a wrong answer; `problem` says why a person has to look at it."""
 
     answer: UnseenAnswer
     name: str
@@ -80,7 +81,7 @@ def _one(namer: Namer, answer: UnseenAnswer) -> NamedAnswer:
     if result.verdict is Verdict.CORRECT:
         return NamedAnswer(answer, "", "is not wrong")
     name = (result.misconception or "").rpartition(".")[2]
-    if result.verdict is Verdict.FORBIDDEN:  # its name is obvious
+    if result.verdict is Verdict.FORBIDDEN:  # needs no name
         return NamedAnswer(answer, "forbidden")
     if name and name != answer.name:
         return NamedAnswer(answer, name, f"the name {name} is new: {result.hint}")

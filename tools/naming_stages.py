@@ -2,10 +2,10 @@
 
     python tools/naming_stages.py [--share N] [ASSIGNMENT[/EXERCISE] ...]
 
-Names the wrong answers of tests/unseen as in grading, then again without each stage. A stage
+Names the wrong answers in tests/unseen as grading does, and then again without each stage. A stage
 contributes the names that are lost without it; names that change without it are also printed. A
 stage that contributes less than one name in a hundred should be removed. Missing tables are made
-first, so that only the search is measured.
+beforehand, so that only the search is measured.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from autograder.grading.naming.table import Pairs, Table
 from autograder.grading.validation.cases import chosen_of
 from tools.unseen import Namer, UnseenAnswer, unseen_of
 
-#: returns a context in which a stage is off
+#: a function that returns a context in which a stage is off
 Off = Callable[[], AbstractContextManager[Any]]
 
 
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     warnings.simplefilter("ignore")
     options = _options(arguments)
     answers = list(_answers(options.names, options.share))
-    _named(answers)  # the first run reads all replies, which should not be measured
+    _named(answers)  # read all replies now, so that this is not measured
     whole, seconds = _named(answers)
     named = sum(map(bool, whole))
     print(
@@ -111,7 +111,7 @@ def _asked(namer: Namer, answer: UnseenAnswer) -> ProbeReplies | None:
 
 
 def _named(answers: Sequence[WrongAnswer]) -> tuple[list[str], float]:
-    """Returns the name of each answer, and the CPU seconds for all."""
+    """Returns each answer's name, and the CPU seconds for all answers."""
     names, start = [], time.process_time()
     for wrong in answers:
         wrong.diagnosis._diagnosed.clear()
@@ -125,7 +125,7 @@ def _in_ranks(chosen: range) -> Off:
 
 
 def _off(name: str) -> Off:
-    """Returns an `Off` for a step of `unmatched`, even if `diagnosis` calls the step itself."""
+    """Returns an `Off` for a step in `unmatched`, even if `diagnosis` calls the step directly."""
 
     def without() -> AbstractContextManager[Any]:
         stack = ExitStack()

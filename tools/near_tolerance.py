@@ -1,12 +1,12 @@
-"""Finds answers so near the tolerance that another processor could change their verdict.
+"""Finds answers so close to the tolerance that their verdict may depend on the processor.
 
     python tools/near_tolerance.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 3] [--factor 10] [--right]
 
-Rounding differs between processors. A wrong answer that is accepted with ten times the tolerance
-has errors not far above the tolerance, and a right answer that is refused with a tenth of the
-tolerance has errors not far below it; either may get the opposite verdict on another machine.
-Judges the solutions, alternatives, known mistakes and tests/unseen/{attack,promise} in this
-process, because they are our own; with `--right`, only right answers. Exits with 1 if it finds one.
+Rounding differs between processors. If a wrong answer is accepted with ten times the tolerance, its
+errors are not far above the tolerance; if a right answer is refused with a tenth of the tolerance,
+its errors are not far below it. Either may get the opposite verdict on another machine. Judges the
+solutions, alternatives, known mistakes and tests/unseen/{attack,promise} in this process, because
+they are our own code; with `--right`, only right answers. Exits with 1 if it finds such an answer.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _answers(course: Course, exercise: Exercise) -> Iterator[UnseenAnswer]:
-    """Yields right and wrong answers to an exercise; wrong ones have their intention in `means`."""
+    """Yields right and wrong answers to an exercise; for wrong ones, `means` is not empty."""
     for case in cases_of(course, exercise, ("module",)):
         if case.kind in ("misconception", "combination"):
             yield UnseenAnswer(case.question, f"{case.kind} {case.name}", case.text)
@@ -88,7 +88,7 @@ def _questions(exercise: Exercise) -> list[str]:
 def _is_near(
     runner: SuiteRunner, exercise: Exercise, answer: UnseenAnswer, seed: int, factor: float
 ) -> bool:
-    """Returns whether a tolerance that favors the opposite verdict leads to that verdict."""
+    """Returns whether an answer gets the opposite verdict with a tolerance that favors it."""
     times = factor if answer.means else 1 / factor
     return _is_accepted(runner, exercise, answer, seed, times) == bool(answer.means)
 
@@ -97,7 +97,7 @@ def _is_accepted(
     runner: SuiteRunner, exercise: Exercise, answer: UnseenAnswer, seed: int, times: float
 ) -> bool:
     module = ModuleType("_answer")
-    sys.modules["_answer"] = module  # dataclasses look up their module
+    sys.modules["_answer"] = module  # needed by dataclasses
     torch.manual_seed(0)
     with _tolerance_times(times), torch.enable_grad():  # an answer may have turned gradients off
         try:
@@ -111,7 +111,7 @@ def _is_accepted(
 
 @contextmanager
 def _tolerance_times(factor: float) -> Iterator[None]:
-    """Multiplies the tolerance of every comparison of numbers."""
+    """Within the block, multiplies the tolerance in every comparison of numbers by `factor`."""
     with_tolerance = compare._tensor_difference
 
     def difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | None) -> str | None:

@@ -1,9 +1,10 @@
-"""Starts a new, empty PostgreSQL server for tests and measurements, only on a Unix socket.
+"""Starts a new, empty PostgreSQL server for tests and measurements, on a Unix socket only.
 
     .venv/bin/python tools/postgresql.py [DATABASE...]
 
-Makes the databases, prints their addresses as a JSON list on one line, and runs until its standard
-input is closed; then it removes everything. Exit status 3: PostgreSQL is not installed.
+Creates the databases, prints their addresses as a JSON list on one line, and runs until its
+standard input is closed; then it removes everything. Exits with status 3 if PostgreSQL is not
+installed.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ _DEBIAN = Path("/usr/lib/postgresql")
 
 
 def main() -> None:
-    """Runs a server until standard input is closed."""
+    """Runs a server until the standard input is closed."""
     programs = _programs()
     if programs is None:
         print("PostgreSQL is not installed (Debian: postgresql)", file=sys.stderr)
         sys.exit(NOT_INSTALLED)
-    # not below the caller's folder, because the server's user must have access to it
+    # in the temporary folder, to which the server's user has access
     with tempfile.TemporaryDirectory(prefix="postgresql-") as folder, _server(programs, folder):
         for name in sys.argv[1:]:
             subprocess.run(
@@ -42,7 +43,7 @@ def main() -> None:
 
 
 def _programs() -> Path | None:
-    """Returns the folder of the newest server's programs, which Debian does not put on the PATH."""
+    """Returns the folder with the newest server's programs, which are not on Debian's PATH."""
     folders = sorted(_DEBIAN.glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
     found = shutil.which("postgres")
     folders += [Path(found).resolve().parent] if found else []
@@ -71,7 +72,7 @@ def _server(programs: Path, folder: str) -> Iterator[None]:
 
 
 def _user() -> str | None:
-    """Returns a user for the server, which refuses to run as root; None if we are not root."""
+    """Returns a user for the server, which refuses to run as root, or None if we are not root."""
     if os.getuid() != 0:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}

@@ -1,9 +1,9 @@
-"""Writes the pictures for docs/students.md: a student's notebook in JupyterLab in a real browser.
+"""Writes the pictures for docs/students.md, which show a notebook in JupyterLab, in a real browser.
 
     .venv/bin/python tools/screenshots.py [FOLDER]
 
-Needs Chromium (apt-get install chromium). One answer is right, one is wrong, and all cells have
-run.
+Needs Chromium (apt-get install chromium). In it, one answer is right, one is wrong, and all cells
+have run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 ASSIGNMENT = "simplified_attention"
-#: the answers of a student: the second one confuses keys with queries
+#: a student's answers; the second one confuses keys with queries
 ANSWERS = {
     "query_scores": ("raise NotImplementedError", "return inputs @ query"),
     "attention_scores": ("raise NotImplementedError", "return queries @ queries.transpose(-2, -1)"),
@@ -39,7 +39,7 @@ _SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Screenshot:
-    """One picture of several cells, beginning with the cell that contains `text`."""
+    """A picture of several cells, which begins with the cell that contains `text`."""
 
     file: str
     text: str
@@ -59,16 +59,16 @@ def prepare(folder: Path) -> None:
     """Copies an assignment, fills in the answers, and runs the cells."""
     shutil.copytree(ROOT / "assignments" / ASSIGNMENT, folder, dirs_exist_ok=True)
     path = folder / "scores.ipynb"
-    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]  # it has none
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]  # no types
     for cell in notebook.cells:
         stub, answer = ANSWERS.get(cell.id, ("", ""))
         cell.source = cell.source.replace(stub, answer) if stub else cell.source
     NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}).execute()
-    nbformat.write(notebook, path)  # type: ignore[no-untyped-call]  # it has none
+    nbformat.write(notebook, path)  # type: ignore[no-untyped-call]  # no types
 
 
 def configure(settings: Path, theme: str) -> None:
-    """Writes JupyterLab's settings: a theme, no news, and all cells on the page."""
+    """Writes settings for JupyterLab: a theme, no news, and all cells on the page."""
     for plugin, values in {
         "apputils-extension/themes": {"theme": theme},
         "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -81,7 +81,7 @@ def configure(settings: Path, theme: str) -> None:
 
 @contextlib.contextmanager
 def lab(folder: Path, settings: Path) -> Iterator[str]:
-    """Runs JupyterLab in a folder during a block, and yields its address."""
+    """Within the block, runs JupyterLab in a folder; yields its address."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
@@ -110,7 +110,7 @@ def _wait_for(address: str) -> None:
 
 
 def take(browser: Browser, address: str, shot: Screenshot, target: Path) -> None:
-    """Opens the notebook, and writes pictures of its cells."""
+    """Opens the notebook, and writes a picture of its cells."""
     page = browser.new_page(viewport={"width": shot.width, "height": 900})
     page.set_default_timeout(_SECONDS * 1000)
     page.goto(f"{address}/doc/tree/scores.ipynb")
@@ -133,7 +133,7 @@ def _area(page: Page, shot: Screenshot) -> FloatRect:
 
 
 def main() -> None:
-    """Writes all pictures into the given folder, or into docs/images."""
+    """Writes all pictures into the given folder (default: docs/images)."""
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:

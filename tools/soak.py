@@ -1,14 +1,15 @@
-"""Runs the tests that take too long for `make test`, such as 200,000 files and killed processes.
+"""Runs tests that take too long for `make test`, such as those with 200,000 files.
 
     python tools/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--nights 33] [--many 2000]
                          [--seed N]
 
-The first 100,000 files are drawn (`tools/soak_inputs.py`), and none may take more than 2 s of CPU
-time or 1 GiB; the others come from `tools/fuzz.py`, which looks for inputs that reach new code.
-Then runs of the grader are killed, interrupted and stopped (`tools/soak_kills.py`), a class is
-graded with too few resources (`tools/soak_nights.py`), and many submissions are graded at once.
-Every failure is printed with the seed and number, or the file, that reproduce it; `--first-input`,
-`--first-kill` and `--first-night` continue an earlier run. The exit code is 1 after any failure.
+The first 100,000 files are random (`tools/soak_inputs.py`), and none may take more than 2 s of CPU
+time or 1 GiB of memory; the others come from `tools/fuzz.py`, which looks for inputs that reach new
+code. Then grading runs are killed, interrupted and stopped (`tools/soak_kills.py`), a class is
+graded with too few resources (`tools/soak_nights.py`), and many submissions are graded in one run.
+Every failure is printed with the seed and the number, or with the file, that reproduces it;
+`--first-input`, `--first-kill` and `--first-night` continue an earlier run. The exit code is 1 if
+there is any failure.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.soak_files import feed  # noqa: E402 - found by the line above
+from tools.soak_files import feed  # noqa: E402 - needs the line above
 from tools.soak_kills import kill  # noqa: E402
 from tools.soak_nights import live_through, many_at_once  # noqa: E402
 
-#: the targets of `tools/fuzz.py`, which can't be imported without atheris
+#: the readers in `tools/fuzz.py`, which can't be imported without atheris
 READERS = ("notebook", "cells", "module", "archive", "members", "reply")
-#: an input that takes more real seconds, or MiB, than these counts as a failure
+#: among others, the limits for an input: seconds in real time, and MiB
 _LIBFUZZER = ("-timeout=120", "-rss_limit_mb=4096", "-max_len=4096", "-len_control=0")
 
 
@@ -59,7 +60,7 @@ def main() -> int:
 
 
 def fuzz(count: int, seed: int) -> int:
-    """Divides coverage-guided inputs equally among all readers; returns how many readers failed."""
+    """Fuzzes all readers, each with an equal share of the inputs; returns how many have failed."""
     if not count:
         return 0
     if importlib.util.find_spec("atheris") is None:
@@ -87,7 +88,7 @@ def fuzz(count: int, seed: int) -> int:
 
 
 def _kept(found: Path) -> str:
-    """Copies an input that failed to the temporary folder; returns the path of the copy."""
+    """Copies an input that failed to the system's temporary folder; returns the copy's path."""
     return str(shutil.copy(found, Path(tempfile.gettempdir()) / found.name))
 
 

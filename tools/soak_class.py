@@ -1,8 +1,8 @@
-"""Makes the class that the tools of `make soak` disturb, and runs the disturbances in a loop.
+"""Makes a class for the tools in `make soak` to disturb, and disturbs it in a loop.
 
-Each disturbance spoils one run of the grader. Afterwards, the class is completed with `--resume`:
-every submission must be graded, be recorded in the gradebook and have a page, with the scores of an
-undisturbed run.
+Each disturbance spoils one grading run. Afterwards, the class is completed with `--resume`: every
+submission must then have been graded, with the same score as in an undisturbed run, have been
+recorded in the gradebook, and have a page.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from autograder.results.file import read_results
 from autograder.sandbox.doctor import examine
 
 ROOT = Path(__file__).resolve().parents[1]
-#: the number of submissions that are graded repeatedly, and their assignment
+#: the number of submissions to grade repeatedly, and their assignment
 _CLASS, ASSIGNMENT = 6, "simplified_attention"
-#: real seconds after which a command counts as one that does not end
+#: the seconds, in real time, after which a command counts as one that does not end
 MOST_SECONDS = 1_500.0
-#: runs a command with clocks that jump: the date goes back by a day, and the monotonic clock goes
-#: forward by an hour
+#: code that runs a command with clocks that jump: the date by a day into the past, and the
+#: monotonic clock forward by an hour
 _JUMPING = """
 import sys, time
 real, date = time.monotonic, time.time
@@ -42,7 +42,7 @@ main()
 
 
 class ImpossibleDisturbance(Exception):
-    """Raised if a disturbance is impossible on this machine; its text is the reason."""
+    """Raised if a disturbance is impossible on this machine; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ class UndisturbedRun:
     seconds: float
 
 
-#: disturbs a run and completes the class; returns the problem, or ""
+#: a function that disturbs a run, completes the class, and returns the problem, or ""
 Disturbance = Callable[["ClassFolder", UndisturbedRun, random.Random], str]
 
 
 def disturb(
     kind: str, disturbances: Mapping[str, Disturbance], count: int, seed: int, first: int = 0
 ) -> int:
-    """Disturbs `count` runs, numbered from `first`; returns how many failed."""
+    """Disturbs `count` runs, numbered from `first`; returns how many have failed."""
     if not count:
         return 0
     with tempfile.TemporaryDirectory() as name:
@@ -83,7 +83,7 @@ def disturb(
 
 
 def ended(run: subprocess.Popen[bytes], seconds: float = MOST_SECONDS) -> int:
-    """Returns the exit code of a command; kills it, and returns 124, if it does not end."""
+    """Returns a command's exit code; if the command does not end, kills it and returns 124."""
     try:
         return run.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -97,12 +97,12 @@ class ClassFolder:
     """A class that is graded repeatedly."""
 
     folder: Path
-    #: the file with the output of the last command
+    #: the file with the last command's output
     log: Path
     tier: Tier = Tier.C
 
     def fill(self, seed: int) -> None:
-        """Copies only one assignment of the example class, so that many runs take little time."""
+        """Copies some submissions for one assignment, so that many runs do not take long."""
         examples = sorted((ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}"))
         for work in random.Random(seed).sample(examples, min(_CLASS, len(examples))):
             shutil.copytree(work, self.folder / "submitted" / work.parent.name / work.name)
@@ -137,7 +137,7 @@ class ClassFolder:
         return self.unfinished(expected)
 
     def unfinished(self, students: Collection[str]) -> str:
-        """Returns a problem if somebody has no page or is not in the gradebook, otherwise ""."""
+        """Returns a problem if a page or a row in the gradebook is missing, otherwise ""."""
         if code := ended(self.command("feedback", str(self.folder))):
             return f"feedback ended with exit code {code}; {self.last_words()}"
         pages = {
@@ -168,7 +168,7 @@ class ClassFolder:
     def command(
         self, *arguments: str, jump: float | None = None, prefix: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
-        """Starts a command, perhaps through another program or with clocks that jump."""
+        """Starts a command, perhaps with a prefix, or with clocks that jump."""
         run = ["-m", "autograder"] if jump is None else ["-c", _JUMPING, str(jump)]
         with open(self.log, "wb") as log:
             command = [*prefix, sys.executable, *run, *arguments]
@@ -193,7 +193,7 @@ def tiers_here() -> list[Tier]:
 
 
 def children(pid: int) -> list[int]:
-    """Returns the processes that a process has started and that have not ended."""
+    """Returns the processes that a process has started, and that have not ended."""
     try:
         return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
     except OSError:

@@ -1,7 +1,7 @@
-"""Feeds random files to all code that reads submissions, and measures the costs.
+"""Feeds random files to all code that reads submissions, and measures time and memory.
 
-A child process reads the files. The CPU time of each reading and the peak memory for each file are
-measured. A file that ends the child, raises an exception, or costs more than the limits below is a
+A child process reads the files. The CPU time for each reading and the peak memory for each file are
+measured. If a file ends the child, causes an exception, or exceeds the limits below, it counts as a
 failure.
 """
 
@@ -30,9 +30,9 @@ from autograder.submission.code import read_code
 from autograder.submission.read import submission_digest
 from tools.soak_inputs import DrawnInput, drawn
 
-#: the limits for one file, because gradebook and pages read it as often as grading does
+#: the limits for one reading of a file, which is also read for the gradebook and for pages
 MOST_CPU_SECONDS, MOST_BYTES = 2.0, 1 << 30
-#: the number of files that a child reads before it is replaced by a fresh one
+#: how many files a child reads before a new child replaces it
 _AT_ONCE = 500
 _fork = multiprocessing.get_context("fork")
 _QUESTIONS = (Question("f", False, 1), Question("A", True, 2))
@@ -40,7 +40,7 @@ _QUESTIONS = (Question("f", False, 1), Question("A", True, 2))
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The results for one file: CPU seconds of its longest reading, peak bytes, and its failure."""
+    """The results for one file: CPU seconds for the longest reading, peak memory, and problem."""
 
     number: int
     kind: str
@@ -83,7 +83,7 @@ def _too_much(read: FileResult) -> str:
 
 
 def feed(count: int, seed: int, first: int = 0) -> int:
-    """Reads `count` files, numbered from `first`; returns how many failed."""
+    """Reads `count` files, numbered from `first`; returns how many have failed."""
     seen = FileResults()
     for start in range(first, first + count, _AT_ONCE):
         for read in _chunk(seed, start, min(_AT_ONCE, first + count - start)):
@@ -114,7 +114,7 @@ def _chunk(seed: int, start: int, count: int) -> Iterator[FileResult]:
 
 def _read_all(seed: int, numbers: range, pipe: Connection) -> None:
     warnings.simplefilter("ignore")  # duplicate names in archives, and odd code, cause warnings
-    gc.freeze()  # loaded code is never garbage; searching it takes longer than reading a file
+    gc.freeze()  # code is never garbage; searching it takes longer than reading a file
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         for number in numbers:
@@ -123,7 +123,7 @@ def _read_all(seed: int, numbers: range, pipe: Connection) -> None:
 
 def _measured(place: Path, number: int, file: DrawnInput) -> FileResult:
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     before, costs, problem = _memory("VmRSS"), [0.0], ""
     try:
         with contextlib.closing(_READERS[file.kind](place, file.data)) as reads:
@@ -152,7 +152,7 @@ def _of_notebook(place: Path, data: bytes) -> Generator[Callable[[], object]]:
 
 
 def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], object]]:
-    """Yields the operations that the grader executes on a submitted file, one per process."""
+    """Yields the operations on a submitted file; the grader executes each in another process."""
     folder = place / "submitted"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(data)
@@ -168,7 +168,7 @@ def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], obje
 def _graded(folder: Path, exercise: Exercise) -> None:
     answers = read_exercise(folder, exercise)
     assert answers.status in (ExerciseStatus.GRADED, ExerciseStatus.UNREADABLE)
-    ast.parse(answers.text)  # a worker compiles and executes one statement after another
+    ast.parse(answers.text)  # a worker compiles statements one by one
 
 
 def _of_archive(place: Path, data: bytes) -> Generator[Callable[[], object]]:
@@ -178,7 +178,7 @@ def _of_archive(place: Path, data: bytes) -> Generator[Callable[[], object]]:
 def _collected(place: Path, data: bytes) -> None:
     path, submitted = place / "submissions.zip", place / "class" / "submitted"
     path.write_bytes(data)
-    with contextlib.suppress(UserError):  # the owner of the files is unknown
+    with contextlib.suppress(UserError):  # nobody owns the files
         collect([path], submitted, {"a": ["e"], "b": ["e", "x"]})
     path.unlink()
     left = {entry.name for entry in place.iterdir()}

@@ -1,6 +1,6 @@
-"""Draws random submissions: well formed or damaged, small or as large as allowed.
+"""Draws random submissions, well formed or damaged, small or as large as allowed.
 
-Every input depends only on its number and a seed, so that it can be reproduced.
+An input depends only on its number and a seed, so that it can be reproduced.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PIECES = (
     *("if f:", "else:", "match f:", "    case A: 1", "setattr(A, 'f', f)", "𝕗 = 1", "global f"),
     *("async def f(): yield", "f: A = 1", "(yield)", "[f for f in A]", "f = f = A", "f'{f}'"),
 )
-#: pieces of large texts: some of them are drawn, joined and repeated
+#: pieces for large texts: some of them are drawn, joined and repeated
 _SIGNS = (
     *(" ", "\t", "\n", "\r", "(", "[", "{", ")", "-", "~", "'", '"', '"""', "\\", "?", "!", "%"),
     *("a", "1", ".", ",", "=", ";", ":", "@f\n", "#", "`", "*", "_", "<a ", "&", "![", "](", "0."),
@@ -52,20 +52,20 @@ _NAMES = (
     *("ada/x.py", "../x", "/x", "b_1_2_x.py", "x" * 300, "é/\u202e", "C:x", "a\\b.py", "CON", "."),
     *("ada/a/e.py", "Ada_7_assignsubmission_file_/e.ipynb", "ada_LATE_1_2_e.py", "\x1b[2J.py"),
 )
-#: the range of characters of a large input, which is drawn on a logarithmic scale
+#: the range for the number of characters in a large input, which is drawn on a logarithmic scale
 _SMALLEST, _LARGEST = 2_000, 3_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnInput:
-    """An input and the kind of file that it is: `module`, `notebook` or `archive`."""
+    """An input, and its kind of file: `module`, `notebook` or `archive`."""
 
     kind: str
     data: bytes
 
 
 def drawn(seed: int, number: int) -> DrawnInput:
-    """Returns the input that a seed and a number determine."""
+    """Returns the input for a seed and a number."""
     chance = random.Random(f"{seed}/{number}")
     kind = chance.choices(
         ["notebook", "module", "archive", "large notebook", "large module", "outputs"],
@@ -140,7 +140,7 @@ def _large_notebook(chance: random.Random) -> bytes:
 
 
 def _outputs(chance: random.Random) -> bytes:
-    """Returns a notebook with little code and up to 100 MB of output."""
+    """Returns a notebook with little code, but up to 100 MB of output."""
     size = int(1_000_000 * 100 ** chance.random())
     inner = chance.choice(['"A"', "[]", "{}", "0,0,0,0,0,0,0", '{"a":[1,2]}', '"\\ud800"'])
     body = ",".join([inner] * (size // (len(inner) + 1)))

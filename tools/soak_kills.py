@@ -1,8 +1,8 @@
-"""Disturbs runs of the grader at random moments, which must not affect other submissions.
+"""Disturbs grading runs at random moments, which must not affect other submissions.
 
-A victim (the grader, a job, the parent of workers, a worker) is killed, interrupted or stopped, or
-the grader's clocks jump. Only the submission whose worker was the victim may lose points, because
-its own code could have had the same effect.
+A victim (the grader, a job, the workers' parent or a worker) is killed, interrupted or stopped, or
+the grader's clocks jump. If a worker is the victim, its submission may lose points, because the
+submission's own code could have had the same effect. No other submission may.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from autograder.records import Tier
 from tools.soak_class import ClassFolder, UndisturbedRun, children, disturb, ended
 
-#: the seconds for which a grader is stopped, and for which to look for a victim
+#: how many seconds to stop a grader, and how many seconds to look for a victim
 _STOPPED_SECONDS, _LOOK_SECONDS = 5.0, 3.0
 
 
@@ -79,12 +79,12 @@ BLOWS = (
 
 
 def kill(count: int, seed: int, first: int = 0) -> int:
-    """Injects `count` faults, numbered from `first`; returns how many runs failed."""
+    """Disturbs `count` runs, numbered from `first`; returns how many have failed."""
     return disturb("kill", {str(blow): blow for blow in BLOWS}, count, seed, first)
 
 
 def _victims(grader: int, kind: str, tier: Tier) -> Iterator[int]:
-    """Yields the processes of a kind, beginning with those that are probably working."""
+    """Yields the processes of a kind; those that are probably busy are first."""
     below = children(grader)
     jobs = [pid for pid in below if _command_of(pid) == _command_of(grader)]
     parents = [pid for pid in below if pid not in jobs]
@@ -94,7 +94,7 @@ def _victims(grader: int, kind: str, tier: Tier) -> Iterator[int]:
         yield from jobs
     elif kind == "parent":
         yield from parents
-    else:  # below the parent are, in A and B, the namespace's first process and the fork server
+    else:  # in A and B, some processes below the parent are no workers
         waiting = {Tier.A: 4, Tier.B: 2}.get(tier, 0)
         every = [pid for parent in parents for pid in _below(parent)]
         yield from reversed(sorted(every)[waiting:])

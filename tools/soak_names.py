@@ -1,9 +1,9 @@
-"""Counts how many times the diagnosis gives each known mistake its own name, none, or a wrong one.
+"""Counts how many times grading gives each known mistake its own name, no name, or a wrong one.
 
     python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 
-Judges the stochastic misconceptions (or those named `<exercise>.<name>`), each time with different
-random numbers. Exits with 1 if a mistake gets the name of a different one.
+Judges the known mistakes that use random numbers (or those named `<exercise>.<name>`), with
+different random numbers each time. Exits with 1 if a mistake gets the name of a different one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tools.unseen import ask_here
 
 @dataclass(frozen=True, slots=True)
 class NameCounts:
-    """The number of times that one misconception got each name; '' means no name."""
+    """The number of times that a known mistake got each name; '' means no name."""
 
     name: str
     names: Counter[str]

@@ -1,7 +1,7 @@
 """Grades a class under bad conditions, such as too little memory, CPU time or disk space.
 
-Each night disturbs one command, which must end. A night that is impossible on this machine is
-skipped with the reason.
+Each "night" disturbs one command, which must still end. A night that is impossible on this machine
+is skipped, and the reason is printed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MEGABYTE = 1 << 20
 def _graded_with(
     place: ClassFolder, whole: UndisturbedRun, prefix: Sequence[str], may_be_killed: bool = False
 ) -> str:
-    """Grades with a command prefix that limits resources, then completes the class."""
+    """Grades with a command prefix that limits resources, and then completes the class."""
     code = ended(place.grader(prefix=prefix))
     usual = code in (0, 1, 2, 3) or (may_be_killed and code in (-9, 137))
     if not usual:
@@ -63,13 +63,13 @@ def little_address_space(place: ClassFolder, whole: UndisturbedRun, chance: rand
 
 
 def small_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Limits the size of files: `ulimit -f`."""
+    """Limits the sizes of files: `ulimit -f`."""
     size = chance.randrange(1_000, 400_000)
     return _graded_with(place, whole, ["prlimit", f"--fsize={size}", "--"])
 
 
 def little_memory(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Runs a group of processes with little memory, in which the kernel kills the largest one."""
+    """Grades in a group of processes with little memory, whose largest one the kernel kills."""
     size = chance.randrange(150, 1_500) * _MEGABYTE
     old = {"memory.limit_in_bytes": str(size)}
     new = {"memory.max": str(size), "memory.swap.max": "0"}
@@ -85,7 +85,7 @@ def few_processes(place: ClassFolder, whole: UndisturbedRun, chance: random.Rand
 
 
 def little_processor_time(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Allows only part of one processor."""
+    """Allows only part of a processor's time."""
     part = chance.randrange(15, 50)
     old = {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": f"{part}000"}
     with _group("cpu", old, {"cpu.max": f"{part}000 100000"}) as prefix:
@@ -106,7 +106,7 @@ def no_namespaces(place: ClassFolder, whole: UndisturbedRun, chance: random.Rand
 
 
 def two_graders(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Grades the same class with two graders at once."""
+    """Grades the same class with two graders at the same time."""
     runs = [place.grader(), place.grader()]
     codes = [ended(run) for run in runs]
     if not {0} <= set(codes) <= {0, 1}:
@@ -117,7 +117,7 @@ def two_graders(place: ClassFolder, whole: UndisturbedRun, chance: random.Random
 
 
 def swapped_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Swaps the files of two students repeatedly while they are graded."""
+    """Repeatedly swaps two students' files while they are graded."""
     files = sorted(place.folder.glob(f"submitted/*/{ASSIGNMENT}/scores.*"))
     pairs = [chance.sample(files, 2) for _ in range(50)]
     before = {path: path.read_bytes() for path in files}
@@ -145,7 +145,7 @@ def swapped_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Rand
 
 
 def full_disk(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Puts the class on a small disk, which is full during every stage."""
+    """Puts the class on a small disk, which becomes full."""
     if os.geteuid():
         raise ImpossibleDisturbance("only root may mount a small disk")
     with tempfile.TemporaryDirectory() as name:
@@ -212,7 +212,7 @@ def a_stopped_reader(place: ClassFolder, whole: UndisturbedRun, chance: random.R
 
 @contextlib.contextmanager
 def _group(controller: str, old: dict[str, str], new: dict[str, str]) -> Iterator[Sequence[str]]:
-    """Makes a cgroup (version 1 or 2), and yields a prefix that runs a command in this group."""
+    """Creates a cgroup (version 1 or 2), and yields a prefix that runs a command in this group."""
     folder, limits = _CGROUPS / controller / f"night-{os.getpid()}", old
     if not folder.parent.is_dir():
         folder, limits = _CGROUPS / folder.name, new
@@ -250,13 +250,13 @@ NIGHTS: tuple[Disturbance, ...] = (
 
 
 def live_through(count: int, seed: int, first: int = 0) -> int:
-    """Runs `count` bad nights, numbered from `first`; returns how many failed."""
+    """Runs `count` bad nights, numbered from `first`; returns how many have failed."""
     named = {night.__name__.replace("_", " "): night for night in NIGHTS}
     return disturb("night", named, count, seed, first)
 
 
 def many_at_once(count: int) -> int:
-    """Grades `count` small submissions in one run; returns 1 if one is lost, otherwise 0.
+    """Grades `count` small submissions in one run; returns 1 if any is lost, otherwise 0.
 
     One in ten has a right or wrong answer; the others are empty files.
     """

@@ -2,11 +2,11 @@
 
     python tools/soak_verdicts.py [--times 300] [--minutes 30] [--jobs 2] [--seed S]
 
-All solutions, alternatives and right answers of tests/unseen are judged by the hidden suites in
-this process, each time with different inputs and random numbers. The inputs of a solution's softmax
-are also observed: only a few questions may use scores of 50 or more, so that a plain `exp` is right
-in the others. A line is printed for every exercise in each repetition; after `--minutes`, no
-further answer is started. Exits with 1 after a refusal; its seed is printed, so that `--times 1
+All solutions, alternatives and right answers in tests/unseen are judged by the hidden suites in
+this process, each time with different inputs and random numbers. The scores in the solutions'
+softmax are also observed: only a few questions may use scores of 50 or more, so that a plain `exp`
+is right in all others. A line is printed for every exercise in each repetition; after `--minutes`,
+no further answer is judged. Exits with 1 after a refusal; the seed is printed, so that `--times 1
 --seed` reproduces it.
 """
 
@@ -37,7 +37,7 @@ from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 from tools.unseen import judged_of
 
-#: scores of at least this size are large
+#: scores count as large from this size on
 _LARGE = 50.0
 #: the only questions whose suites may use large scores
 _ASKED_LARGE = {"softmax", "attend_block", "merge_blocks", "blockwise_attention"}
@@ -47,13 +47,13 @@ _SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 @dataclass(frozen=True, slots=True)
 class RepeatedVerdicts:
-    """The verdicts of one exercise with one seed; refusals are described in text."""
+    """The number of verdicts for an exercise with one seed, and texts about the refusals."""
 
     exercise: str
     seed: int
     verdicts: int
     refusals: tuple[str, ...]
-    #: the number of answers for which there was no time
+    #: how many answers were left when the time was up
     left: int
     seconds: float
 
@@ -90,7 +90,7 @@ def _judge(course: Course, exercise: Exercise, seed: int, end: float) -> Repeate
     start = time.monotonic()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # torch warns about unusual answers
-    logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # many shapes cause warnings
+    logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # no warnings about many shapes
     right = _right_answers(course, exercise)
     runner = collect_suites(course.root, [exercise.hidden_suite])
     refusals: list[str] = []
@@ -123,11 +123,11 @@ def _right_answers(course: Course, exercise: Exercise) -> list[Case]:
 
 
 def _refusals(runner: SuiteRunner, case: Case, names: Sequence[str], seed: int) -> Iterator[str]:
-    # dataclasses look up their module
+    # needed by dataclasses
     module = sys.modules["_right"] = ModuleType("_right")
     exec(compile(case.text, case.label, "exec"), vars(module))
     answer = LocalImplementation(vars(module), case.text)
-    torch.default_generator.manual_seed(seed)  # seeding other devices takes a millisecond
+    torch.default_generator.manual_seed(seed)  # seeding other devices would take a millisecond
     for name in names:
         with _Scores() if case.kind == "solution" else nullcontext() as scores:
             outcome = runner.first_failure(case.exercise.hidden_suite, name, answer, seed)
@@ -138,7 +138,7 @@ def _refusals(runner: SuiteRunner, case: Case, names: Sequence[str], seed: int) 
 
 
 class _Scores(TorchFunctionMode):
-    """Remembers the largest finite score that a softmax turned into weights."""
+    """Remembers the largest finite score that was turned into a weight."""
 
     largest = 0.0
 

@@ -1,8 +1,8 @@
-"""Checks that a mistake gets the same points for all inputs, because students compare their points.
+"""Checks that a mistake gets the same points with all inputs, because students compare points.
 
     python tools/steady_scores.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 6] [--jobs 2]
 
-Judges every known mistake, and every combination of two, once with each seed, and lists those whose
+Judges every known mistake, and every combination of two, once with each seed; lists those whose
 points differ, with the tests that fail only sometimes.
 """
 
@@ -25,7 +25,7 @@ _WRONG = ("misconception", "combination")
 
 @dataclass(frozen=True, slots=True)
 class DrawnScore:
-    """The points and failed tests of a mistake in one draw."""
+    """A mistake's points and failed tests in one draw."""
 
     score: float
     max_score: float
@@ -33,7 +33,7 @@ class DrawnScore:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints a line for every mistake whose points vary, and their number."""
+    """Prints a line for every mistake whose points vary, and the number of such mistakes."""
     options = _options(arguments)
     course = load_course(find_root(Path.cwd()))
     found: defaultdict[str, list[DrawnScore]] = defaultdict(list)

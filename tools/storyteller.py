@@ -1,8 +1,9 @@
-"""Trains the capstone's models with the ready-made block, in the steps that students follow.
+"""Trains the capstone's models with the ready-made block, in the same steps as students do.
 
-Prints the curve of the model that students train, for `autograder/attention/notebooks/stories.py`,
-and writes the weights of a larger one to `source/decoder_attention/extras/storyteller.json`. Takes
-about three minutes: `make weights`.
+Prints the loss curve for the model that students train, which belongs in
+`autograder/attention/notebooks/stories.py`, and writes the weights of a larger model to
+`source/decoder_attention/extras/storyteller.json`. `make weights` runs this, and takes about three
+minutes.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from autograder.attention.notebooks.stored_weights import save_weights
 from autograder.attention.notebooks.stories import stories
 
 EXTRAS = Path(__file__).parents[1] / "source" / "decoder_attention" / "extras"
-#: the size of the larger model, and its training: each story is read once
+#: the size of the larger model, and its training, in which each story is used only once
 D_MODEL, BLOCKS = 128, 3
 STEPS, BATCH, RATE = 1500, 16, 3e-3
 
 
 def trained() -> dict[str, Any]:
-    """Returns the notebook's variables after the training."""
+    """Returns the notebook's variables after the model was trained."""
     from autograder.parts import DecoderBlock
 
     own.own_or_part = lambda question: DecoderBlock
@@ -43,7 +44,7 @@ def trained() -> dict[str, Any]:
 
 
 def train_larger(names: dict[str, Any]) -> Iterator[float]:
-    """Trains a larger model as the notebook's `model`; yields the held-out loss occasionally."""
+    """Trains a larger model as the notebook's `model`; sometimes yields the held-out loss."""
     text, _ = stories(STEPS * BATCH, seed=1)
     pieces = names["pieces_of"](names["encode"](text))
     torch.manual_seed(0)

@@ -2,20 +2,20 @@
 
     python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 
-A release puts the file into the bundle, so that `check` can name the likely mistake of an answer.
-Each mistake of the catalog, and each likely small change to the solution, is called as `check`
+A release puts the file into the bundle, so that `check` can name the likely mistake in an answer.
+Each mistake in the catalog, and each likely small change to the solution, is called as `check`
 calls a student's answer; its results in the checks that it fails are the key to its sentence. A
 mistake is left out if it passes all checks, or if its results in the failed checks equal the
 solution's up to rounding. A change that only raises errors is also left out, because the errors say
-more. If an entry of the catalog and a change have the same results, the entry's sentence is used,
-and changes of known steps precede other changes. Changes of one family with the same results count
-as one mistake, with the family's sentence. If two or three sentences remain for the same results,
-`check` shows them, and those of catalog entries keep the order of the catalog, which lists more
-frequent mistakes first; if there are more, it shows none.
+more. If a catalog entry and a change have the same results, the entry's sentence is used; likewise,
+changes to known steps take precedence over other changes. Changes in the same family that have the
+same results count as one mistake, with the family's sentence. If two or three sentences remain for
+the same results, `check` shows all of them. Those of catalog entries are in the catalog's order, in
+which more frequent mistakes are first. If more than three remain, `check` shows none.
 
-A file is left unchanged if it is up to date with the checks, the catalog and the code of the
-solutions; `--check` exits with 1 if a file is not up to date. If only words of the catalog have
-changed, only its entries are called again, which takes seconds instead of minutes.
+A file is left unchanged if it is up to date with the checks, the catalog and the solutions' code;
+`--check` exits with 1 if a file is not up to date. If only texts in the catalog have changed, only
+its entries are called again, which takes seconds instead of minutes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from autograder.student.runner import answers_in, answers_in_turn
 from autograder.suite import LocalImplementation
 from autograder.suite.variants import Variant, variants_in, without_words
 
-#: the rank of an entry of the catalog, which precedes the ranks of all changes
+#: the rank of a catalog entry, which is lower than the ranks of all changes
 _ENTRY = -1
 #: the results in each failing check, as a key
 Key = tuple[tuple[str, Sequence[str]], ...]
@@ -77,14 +77,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def is_current(course: Course, assignment: Assignment) -> bool:
-    """Returns whether an assignment's file is up to date with everything that it depends on."""
+    """Returns whether an assignment's file is up to date with everything on which it depends."""
     document = _read(course, assignment)
     digests = _digest(course, assignment), _digest_of_words(course, assignment)
     return (document.get("of"), document.get("words")) == digests
 
 
 def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns the encrypted sentences of an exercise's mistakes, by question."""
+    """Returns the encrypted sentences about an exercise's mistakes, by question."""
     found: defaultdict[str, dict[Key, dict[int, dict[tuple[str, str], None]]]]
     found = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     variants = variants_in(course.variants("misconceptions", exercise))
@@ -106,7 +106,7 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
 
 
 def entry_sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns the encrypted sentences of an exercise's catalog entries only, by question."""
+    """Returns the encrypted sentences for an exercise's catalog entries only, by question."""
     found: defaultdict[str, defaultdict[Key, list[str]]] = defaultdict(lambda: defaultdict(list))
     variants = variants_in(course.variants("misconceptions", exercise))
     for variant, answers in answers_of(exercise, variants).items():
@@ -125,7 +125,7 @@ def _sealed(hints: Mapping[Key, Iterable[str]]) -> dict[str, str]:
 
 
 def _of_families(hints: Iterable[tuple[str, str]]) -> list[str]:
-    """Returns a sentence for each family: the precise one if only one fits, or the general one."""
+    """Returns a sentence for each family: the only precise one, or the general one."""
     precise: defaultdict[str, set[str]] = defaultdict(set)
     for own, general in hints:
         precise[general].add(own)
@@ -142,17 +142,17 @@ def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
                 own = member.change.answer()
             if own is not None:
                 row = Row.of_member(member, number)
-                if not row.is_vague:  # it would be given to every answer with the same results
+                if not row.is_vague:  # a vague one would fit too many answers
                     variant = Variant(question.name, f"{row.name} {number}", own)
                     found[variant] = member.rank, row.precise, row.hint
     return found
 
 
 def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant, Answers]:
-    """Returns, for each mistake of an exercise, its results in the checks that it fails.
+    """Returns each mistake's results in those checks that it fails.
 
-    A mistake whose results in these checks equal the solution's up to rounding is left out. One
-    mistake of each question is called at a time, in a module whose other answers are right.
+    A mistake whose results in these checks equal the solution's up to rounding is left out. In each
+    turn, one mistake per question is called, and the answers that it calls are right.
     """
     solution = LocalImplementation.from_file(exercise.solution)
     right = solution.namespace
@@ -179,7 +179,7 @@ def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant,
 
 
 def _is_beginning_of(answers: Answers, right: Answers) -> bool:
-    """Returns whether answers equal the beginning of the solution's, and so show no mistake."""
+    """Returns whether results equal the beginning of the solution's, and thus show no mistake."""
     return all(
         tuple(results) == tuple(right[check])[: len(results)] for check, results in answers.items()
     )
@@ -198,10 +198,10 @@ def _read(course: Course, assignment: Assignment) -> dict[str, Any]:
 
 
 def _reword(course: Course, assignment: Assignment) -> bool:
-    """Writes the file again if only words of the catalog have changed; returns whether it did.
+    """Writes the file again if only texts in the catalog have changed; returns whether it did.
 
-    An entry's sentence precedes those of changes with the same answers, so all other sentences
-    stay.
+    An entry's sentence takes precedence over those of changes with the same results, so all other
+    sentences stay.
     """
     document = _read(course, assignment)
     if document.get("of") != _digest(course, assignment):
@@ -241,7 +241,7 @@ def _place(course: Course, assignment: Assignment) -> Path:
 
 
 def _digest(course: Course, assignment: Assignment) -> str:
-    """Returns a digest of everything that the file depends on except words of the catalog."""
+    """Returns a digest of everything on which the file depends, except texts in the catalog."""
     files = [Path(families.__file__).with_name("words.toml")]
     modules = (__file__, known_mistakes.__file__, recording.__file__)
     codes = [digest_of_families()]
@@ -265,9 +265,9 @@ def _catalogue(course: Course, exercise: Exercise) -> str:
 
 
 def code_of(text: str) -> str:
-    """Returns the lines of a module without docstrings, comments and imports of our own modules.
+    """Returns a module's lines without docstrings, comments and imports of our own modules.
 
-    None of these changes an answer, and neither does the position of a function.
+    None of these affects a result, and neither does a function's position.
     """
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -2,9 +2,9 @@
 
     python tools/tables.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-A table has the answers of a question's known mistakes; grading compares a wrong answer with it. It
-belongs to the current suite, solution and catalog, and is committed with them. With `--check`,
-nothing is made; the exit code is 1 if a table is missing or belongs to an earlier suite.
+A table contains the results of a question's known mistakes, with which grading compares a wrong
+answer. It belongs to the current suite, solution and catalog, and is committed with them. With
+`--check`, nothing is made; the exit code is 1 if a table is missing or out of date.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _chosen(course: Course, names: Sequence[str]) -> Iterator[tuple[Assignment, 
 def _without(
     course: Course, assignment: Assignment, exercise: Exercise, fork_server: ForkServer
 ) -> Iterator[tuple[str, KnownMistakes]]:
-    """Yields the questions of an exercise without a current table, with their known mistakes."""
+    """Yields an exercise's questions that have no current table, with their known mistakes."""
     runner = collect_suites(course.root, [exercise.hidden_suite])
     ask = partial(ask_text, fork_server, assignment, exercise)
     known = KnownMistakes(runner, course, exercise, ask)

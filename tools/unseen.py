@@ -1,8 +1,8 @@
 """Reads answers that were written from the questions alone, and finds the names of their mistakes.
 
-The lists (`tests/unseen/*.toml`) contain right answers in a student's style, and mistakes as
-changes to their text, each with its intention and the name that a person found fitting. Some also
-have the message that a person has read, and a judgment of it (`tools/messages.py`).
+The lists (`tests/unseen/*.toml`) contain right answers in a student's style, and wrong ones as
+changes to their text, each with its intention and the name that a person finds fitting. Some also
+have the message that a person has read, and that person's judgment of it (`tools/messages.py`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from autograder.suite.local import LocalImplementation
 
 @dataclass(frozen=True, slots=True)
 class UnseenAnswer:
-    """One answer: its intention (`means`), its text, and the name that a person found fitting.
+    """One answer: its intention (`means`), its text, and the name that a person finds fitting.
 
-    The intention of a right answer is empty. `read` is the beginning of the message that a person
-    has read, and `does` is the judgment of it; both are empty if nobody has read one.
+    For a right answer, `means` is empty. `read` contains the first line and the advice in the
+    message that a person has read, and `does` is that person's judgment of it; both are empty if
+    nobody has read one.
     """
 
     question: str
@@ -43,7 +44,7 @@ class UnseenAnswer:
 def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
     """Yields right answers to an exercise's questions, each followed by wrong variants of it.
 
-    Raises `ContentError` for a change to code that the text does not contain.
+    Raises `ContentError` if a change applies to code that the text does not contain.
     """
     path = folder / f"{exercise.assignment}.toml"
     questions = tomllib.loads(path.read_text(encoding="utf-8")).get(exercise.name, {})
@@ -78,7 +79,7 @@ def ask_here(text: str, batch: Batch) -> Replies:
 
 
 class Namer:
-    """Names answers to one exercise in this process, because they are our own."""
+    """Names answers to one exercise in this process, because they are our own code."""
 
     def __init__(self, runner: SuiteRunner, course: Course, exercise: Exercise) -> None:
         self._runner = runner
@@ -86,14 +87,14 @@ class Namer:
         self.diagnosis = Diagnosis(runner, course, exercise, ask_here)
 
     def named(self, answer: UnseenAnswer) -> QuestionResult:
-        """Returns the result of an answer, with its name if it has one."""
+        """Returns an answer's result, with the name of its mistake if one is found."""
         own = self.executed(answer)
         return self.diagnosis.explain(
             self._judged(answer, own), lambda question, batch: replies_of(own, batch), answer.text
         )
 
     def judged(self, answer: UnseenAnswer) -> QuestionResult:
-        """Returns the result without a name, which costs less."""
+        """Returns an answer's result without a name, which takes less time."""
         return self._judged(answer, self.executed(answer))
 
     def executed(self, answer: UnseenAnswer) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
     .venv/bin/python tools/versions.py [--only 3.13] [--keep FOLDER]
 
-Each combination gets a separate environment with pinned packages, except for those that vary.
-Writes the table of docs/versions.md: a combination that this machine does not have is listed with
-the reason, and one that was not chosen keeps its row. PyTorch's default build takes about 7 GB of
-disk space while a combination is tried; PIP_EXTRA_INDEX_URL may name an index with a smaller build.
+Each combination gets a separate environment, in which all packages are pinned except for those that
+vary. Writes the table in docs/versions.md: a combination that is not available on this machine is
+listed with the reason, and one that was not chosen keeps its row. PyTorch's default build takes
+about 7 GB of disk space while a combination is tried; PIP_EXTRA_INDEX_URL may name an index with a
+smaller build.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 
-#: the tests to run: they cover the example class, the gradebook, a student's checks, the sandbox,
+#: the tests to run, which cover the example class, the gradebook, a student's checks, the sandbox
 #: and all suites
 CORE_TESTS = (
     "tests/autograder/test_instructors_page.py",
@@ -41,14 +42,14 @@ CORE_TESTS = (
 )
 
 
-#: the page, and the line after which the table follows, up to an empty line
+#: the page, and the lines with which the table begins; it ends at an empty line
 PAGE = ROOT / "docs" / "versions.md"
 HEAD = (
     "| Python | PyTorch | nbgrader | grader | core tests |",
     "|---|---|---|---|---|",
 )
 
-#: the versions of PyTorch after the pinned one, and the oldest that is supported
+#: the versions of PyTorch that are newer than the pinned one, and the oldest supported one
 NEWER_TORCH = ("2.14.1", "2.15.0")
 OLDEST_TORCH = "2.6.0"
 OLDER_NBGRADER = "0.9.5"
@@ -56,12 +57,12 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 class Unavailable(Exception):
-    """Raised if a combination is not available on this machine; its text is the reason."""
+    """Raised if a combination is not available on this machine; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """The versions that vary; all other packages have pinned versions."""
+    """The versions that vary, whereas all other packages are pinned."""
 
     python: str
     torch: str
@@ -73,7 +74,7 @@ class Combination:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one combination, with the versions that were installed."""
+    """The outcome for a combination, with the versions that were installed."""
 
     versions: tuple[str, str, str]
     summary: str
@@ -82,7 +83,7 @@ class Outcome:
 
     @classmethod
     def not_run(cls, combination: Combination, why: str) -> Outcome:
-        """Returns the outcome of a combination that is not available."""
+        """Returns the outcome for a combination that is not available."""
         versions = (combination.python, combination.torch, combination.nbgrader)
         return cls(versions, f"not run: {why}", was_run=False)
 
@@ -92,7 +93,7 @@ class Outcome:
 
 
 def combinations() -> tuple[Combination, ...]:
-    """Returns the pinned versions on each Python, the oldest ones, and newer PyTorch versions."""
+    """Returns the pinned versions on each Python, the oldest ones, and newer ones of PyTorch."""
     torch, nbgrader = _pinned("torch"), _pinned("nbgrader")
     return (
         *(Combination(python, torch, nbgrader) for python in PYTHONS),
@@ -103,7 +104,7 @@ def combinations() -> tuple[Combination, ...]:
 
 
 def main() -> None:
-    """Tries the chosen combinations and writes their rows into the table of the page."""
+    """Tries the chosen combinations, and writes their rows into the page's table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="combinations whose text contains this")
     parser.add_argument("--keep", type=Path, help="keep the environments in this folder")
@@ -119,7 +120,7 @@ def main() -> None:
 def with_table(page: str, outcomes: Mapping[Combination, Outcome]) -> str:
     """Returns the page with a row for each combination.
 
-    A combination that is not available on this machine keeps the row of an earlier run.
+    If a combination is not available on this machine, the row from an earlier run is kept.
     """
     before, _, rest = page.partition(HEAD[0] + "\n")
     old_rows, _, after = rest.partition("\n\n")
@@ -150,22 +151,22 @@ def _tried(combination: Combination, keep: Path | None) -> Outcome:
 
 @contextmanager
 def _place(combination: Combination, keep: Path | None) -> Iterator[Path]:
-    """Makes the folder of an environment, and removes it afterwards unless it should be kept."""
+    """Creates the folder for an environment, and removes it afterwards unless it should be kept."""
     if keep is not None:
         yield keep.resolve() / re.sub(r"[^0-9A-Za-z.]+", "-", str(combination))
         return
-    # not in /tmp, which may be in memory, because an environment needs several GB
+    # don't use /tmp, which may be in memory, because an environment needs several GB
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="versions-", dir=ROOT / "build") as folder:
         yield Path(folder)
 
 
 def _environment(combination: Combination, place: Path) -> Path:
-    """Returns the interpreter of a new environment with the packages of a combination."""
+    """Returns the interpreter in a new environment with a combination's packages."""
     subprocess.run([_interpreter(combination.python), "-m", "venv", place], check=True)
     python = place / "bin" / "python"
     _pip(python, "--upgrade", "pip")
-    # the pinned packages that PyTorch needs belong to the pinned PyTorch
+    # PyTorch's own requirements are pinned only for the pinned PyTorch
     is_pinned = combination.torch == _pinned("torch")
     constraints = ("--constraint", str(CONSTRAINTS)) if is_pinned else ()
     _pip(python, f"torch=={combination.torch}", *constraints)
@@ -179,7 +180,7 @@ def _environment(combination: Combination, place: Path) -> Path:
 
 
 def _interpreter(version: str) -> str:
-    """Returns a Python of this version that runs: from the PATH, or one of pyenv's."""
+    """Returns a working Python of this version: one on the PATH, or one of pyenv's."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     candidates = [f"python{version}", *map(str, pyenv.glob(f"versions/{version}.*/bin/python3"))]
     for candidate in candidates:
@@ -189,7 +190,7 @@ def _interpreter(version: str) -> str:
 
 
 def _runs(candidate: str, version: str) -> bool:
-    """Returns whether a program is this version of Python and can make environments."""
+    """Returns whether a program is this version of Python, and can create environments."""
     program = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
     done = subprocess.run([candidate, "-c", program], capture_output=True, text=True)
     return done.stdout.strip() == version
@@ -211,7 +212,7 @@ def _installed(python: Path) -> set[str]:
 
 def _tested(python: Path) -> Outcome:
     command = [str(python), "-m", "pytest", "--implementation", "solutions", "-q", "--tb=short"]
-    # nbgrader starts `alembic` by its name
+    # nbgrader finds `alembic` on the PATH
     environment = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         [*command, *CORE_TESTS], cwd=ROOT, env=environment, capture_output=True, text=True

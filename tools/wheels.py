@@ -1,9 +1,9 @@
-"""Builds the two wheels of a release into dist/wheels: for graders, and for students.
+"""Builds a release's two wheels in dist/wheels: one for graders, and one for students.
 
     .venv/bin/python -m tools.wheels [--to FOLDER]
 
-No network is needed, and the same sources give the same bytes. Every bundle contains the students'
-wheel (`autograder release` packs it), so only other courses need the one written here.
+This needs no network, and the same sources give the same bytes. Every bundle contains the students'
+wheel (`autograder release` packs it), so only other courses need the one that is written here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def build_wheels(to: Path) -> tuple[Path, Path]:
-    """Writes the graders' and the students' wheel to a folder, and removes older ones there."""
+    """Writes the graders' and the students' wheel to a folder, and removes older ones from it."""
     with tempfile.TemporaryDirectory() as scratch:
         built = package_wheel(ROOT, Path(scratch))
         files = {built.name: built.read_bytes()}
@@ -35,7 +35,7 @@ def build_wheels(to: Path) -> tuple[Path, Path]:
 
 
 def main() -> None:
-    """Builds the wheels and prints how each is installed."""
+    """Builds the wheels, and prints how to install each of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--to", type=Path, default=ROOT / "dist" / "wheels")
     full, small = build_wheels(parser.parse_args().to)

@@ -1,11 +1,11 @@
-"""Tests the hidden suites: each small change to a solution must fail, or be listed as harmless.
+"""Tests the hidden suites: they must refuse each small change to a solution, unless it is harmless.
 
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
-The mutants include the wrong answers of tests/unseen/attack, which were written to pass as right,
-and those of tests/unseen/promise, which each break one promise of a question. Mutants run in this
-process, because they are our own solutions with one change. Exits with 1 if a mutant survives and
-tests/mutation/equivalent.toml does not explain it, or if an entry of that file explains no
+The mutants include the wrong answers in tests/unseen/attack, which were written to pass as right,
+and those in tests/unseen/promise, each breaking one promise that its question makes. Mutants run in
+this process, because they are our own solutions with one change. Exits with 1 if a mutant survives
+that tests/mutation/equivalent.toml does not explain, or if an entry in that file explains no
 survivor.
 """
 
@@ -38,11 +38,11 @@ from .behaviours import behaviours, restore
 from .equivalent import Equivalent, read_equivalents
 from .mutants import Mutant, mutants_of
 
-#: the limits for the CPU time of a mutant and the memory of the process, because a changed bound
-#: may cause an endless loop or a huge allocation
+#: the limits on a mutant's CPU time and on the process's memory, because a changed bound may cause
+#: an endless loop or a huge allocation
 _SECONDS, _BYTES = 20.0, 8 << 30
 _SEED = 1
-#: small changes of a solution's text, defects of behavior around a right solution, and answers that
+#: small changes to a solution's text, behavioral defects around a right solution, and answers that
 #: were written to pass as right
 KINDS = ("text", "behaviour", "attack")
 
@@ -134,10 +134,10 @@ def _kind_of(item: Equivalent) -> str:
 
 
 def _survives(runner: SuiteRunner, suite: Path, mutant: Mutant) -> bool:
-    torch.manual_seed(_SEED)  # the same verdict in every run, even for stochastic answers
+    torch.manual_seed(_SEED)  # always get the same verdict, even for random answers
     signal.setitimer(signal.ITIMER_PROF, _SECONDS)
     try:
-        with torch.enable_grad():  # a mutant may leave gradients off
+        with torch.enable_grad():  # a mutant may have left gradients off
             namespace: dict[str, object] = {"__name__": "_mutant"}
             exec(compile(mutant.source, mutant.module, "exec"), namespace)
             answer = LocalImplementation(namespace, mutant.source)

@@ -1,4 +1,4 @@
-"""Defines a call of the solution, whose result a defect changes."""
+"""Defines a call to the solution, whose result a defect changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a solution: the function, its arguments, and state from earlier calls."""
+    """A call to a solution: the function, its arguments, and what was kept from earlier calls."""
 
     compute: Callable[..., Any]
     args: tuple[Any, ...]
@@ -36,13 +36,13 @@ class Call:
         return any(tensor.dtype == torch.float64 for tensor in self.tensors)
 
     def on(self, change: Callable[[torch.Tensor], torch.Tensor], places: slice | int) -> Any:
-        """Returns the solution's answer for arguments in which some tensors are changed."""
+        """Returns the solution's result after changing the tensors at these `places`."""
         wanted = self.tensors[places] if isinstance(places, slice) else self.tensors[places:][:1]
         chosen = {id(tensor) for tensor in wanted}
         return self.compute(*each(self.args, lambda t: change(t) if id(t) in chosen else t))
 
     def right(self) -> Any:
-        """Returns the solution's answer."""
+        """Returns the solution's result."""
         return self.compute(*self.args)
 
 
@@ -51,17 +51,17 @@ Condition = Callable[[Call], bool]
 
 
 def each(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """Returns the value with every tensor in it changed."""
+    """Returns the value, in which every tensor has been changed."""
     return tree_map_only(torch.Tensor, change, value)
 
 
 def other(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a different tensor of that shape."""
+    """Returns a different tensor of the same shape."""
     return ~tensor if tensor.dtype == torch.bool else tensor + tensor + 1
 
 
 def wrong(value: Any) -> Any:
-    """Returns a different value of that kind."""
+    """Returns a different value of the same kind."""
     return {} if isinstance(value, dict) else each(value, other)
 
 

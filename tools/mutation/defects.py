@@ -1,4 +1,4 @@
-"""Defines the behavioral defects that were seen in answers, as functions of a call."""
+"""Defines behavioral defects that were seen in answers, as functions of a call."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _turns_gradients_off(call: Call) -> Any:
 
 
 def _at_first(call: Call) -> Any:
-    """Uses the weights of the first call."""
+    """Computes with the weights that the layer had in its first call."""
     if call.layer is None:
         return call.right()
     weights = dict(call.layer.named_parameters())
@@ -132,7 +132,7 @@ def _at_first(call: Call) -> Any:
 
 
 def _stuck_mode(mode: bool) -> Defect:
-    """Keeps a layer in a mode after its first call in that mode."""
+    """Makes a layer stay in a mode after its first call in that mode."""
 
     def defect(call: Call) -> Any:
         layer = call.layer
@@ -172,7 +172,7 @@ def _count(call: Call) -> int:
 
 
 def _half_batch_shares(call: Call) -> Any:
-    """Uses the dropout pattern of a batch's first half for the second half, too."""
+    """Uses the same dropout pattern for both halves of a batch."""
     tensor = call.tensors[0] if call.tensors else None
     if tensor is None or tensor.dim() < 1 or tensor.shape[0] < 2 or tensor.shape[0] % 2:
         return call.right()
@@ -237,7 +237,7 @@ def _last(call: Call) -> int:
     return max(0, len(call.tensors) - 1)
 
 
-#: defects, each with the facts about a question that it needs; see `facts`
+#: defects, each with the facts about a question on which it depends; see `facts`
 DEFECTS: Mapping[str, tuple[str, Defect]] = {
     "result kept by shape": ("floating", _kept_by(shapes)),
     "result kept by the first argument's shape": ("floating", _kept_by(lambda c: shapes(c)[:1])),

@@ -1,4 +1,4 @@
-"""Reads the list of mutants without an effect on the verdict, each with its reason."""
+"""Reads the list of mutants that no test can or should notice, each with the reason."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TEXTS = ("module", "question", "operator", "before", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """One mutant that no test can or should notice: the lines before and after the change.
+    """A mutant that no test can or should notice, with the lines before and after the change.
 
-    The module or question `*` means all of them: this change of behavior is never a defect.
+    The module or question `*` stands for all of them: this change in behavior is never a defect.
     """
 
     module: str
@@ -35,7 +35,7 @@ class Equivalent:
 
 
 def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
-    """Returns the entries of the file, one for each `after`; a bad entry raises `ValueError`."""
+    """Returns the file's entries, one for each `after`; raises `ValueError` for an invalid one."""
     if not path.is_file():
         return ()
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])

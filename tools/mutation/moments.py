@@ -1,4 +1,4 @@
-"""Defines defects that appear only in some calls, as a condition and a fault."""
+"""Defines defects that occur only in some calls, as a condition and a fault."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _numbers(call: Call) -> list[torch.Tensor]:
 
 
 def _two_large(call: Call) -> bool:
-    """Returns whether every tensor has a size above 16, and at least two sizes are above 16."""
+    """Returns whether every tensor has a size above 16, at two or more positions in all."""
     return all(max((1, *t.shape)) > 16 for t in call.tensors) and len(set(_far(call))) > 1
 
 
 def _far(call: Call) -> list[tuple[int, int]]:
-    """Returns the positions of sizes above 16, by argument and by dimension from the end."""
+    """Returns the positions of sizes above 16: the argument, and the dimension from the end."""
     return [
         (place, dim)
         for place, tensor in enumerate(call.tensors)
@@ -40,7 +40,7 @@ def _wants_gradient(call: Call) -> bool:
 
 
 def _some_frozen(call: Call) -> bool:
-    """Returns whether gradients are requested, but not for the first argument."""
+    """Returns whether gradients are requested, but not with respect to the first argument."""
     floating = [t for t in call.tensors if t.is_floating_point()]
     frozen = bool(floating) and not floating[0].requires_grad
     others = any(tensor.requires_grad for tensor in floating)
@@ -53,7 +53,7 @@ def _last_frozen(call: Call) -> bool:
 
 
 def _once(condition: Condition) -> Condition:
-    """Returns a condition that is true if the given one held in an earlier call."""
+    """Returns a condition that is true if the given condition held in an earlier call."""
 
     def since(call: Call) -> bool:
         seen = call.kept.get(since, False)
@@ -100,7 +100,7 @@ def _same_tensor(call: Call) -> bool:
     return len({id(tensor) for tensor in call.tensors}) < len(call.tensors)
 
 
-#: conditions on a call, each with the facts about a question that it needs; see `facts`
+#: conditions on a call, each with the facts about a question on which it depends; see `facts`
 CONDITIONS: Mapping[str, tuple[str, Condition]] = {
     "where two sizes are large": ("tensors", _two_large),
     "above 1000 numbers": ("tensors", lambda c: any(t.numel() > 1000 for t in c.tensors)),
@@ -165,7 +165,7 @@ def _cut_where(condition: Condition) -> Defect:
     return defect
 
 
-#: defects with the facts that they need, as in `defects.DEFECTS`
+#: defects with the facts on which they depend, as in `defects.DEFECTS`
 MOMENTS: Mapping[str, tuple[str, Defect]] = {
     **{f"wrong {name}": (needs, _wrong_where(when)) for name, (needs, when) in CONDITIONS.items()},
     **{

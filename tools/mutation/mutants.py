@@ -1,7 +1,7 @@
 """Makes mutants of the solutions, each with one change between the solution markers.
 
-Texts of error messages are not changed. A mutant is identified by module, question, operator and
-the lines before and after, never by a line number.
+The texts of error messages are not changed. A mutant is identified by its module, question and
+operator, and by the lines before and after the change, never by a line number.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Mutant:
 
 
 def mutants_of(solution: Path, questions: frozenset[str]) -> Iterator[Mutant]:
-    """Yields every mutant of a solution module once."""
+    """Yields all mutants of a solution module, each only once."""
     text = solution.read_text(encoding="utf-8")
     tree, inside = ast.parse(text), solution_lines(text)
     original = ast.unparse(tree)
@@ -55,7 +55,7 @@ def mutants_of(solution: Path, questions: frozenset[str]) -> Iterator[Mutant]:
 
 
 def _result(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields values that lose their gradient, their dtype, or the meaning of a dimension."""
+    """Yields `return` statements whose value loses its gradient, dtype, dimensions or numbers."""
     if isinstance(node, ast.Return) and node.value is not None:
         for method in ("detach", "float", "double", "contiguous().squeeze", "clone().zero_"):
             text = f"({ast.unparse(node.value)}).{method}()"

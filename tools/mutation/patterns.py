@@ -1,4 +1,4 @@
-"""Defines defects in randomness: recurring patterns, and rates other than the requested ones."""
+"""Defines defects in random answers: recurring patterns, and rates that were not requested."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import torch
 
 from .call import Call, Defect
 
-#: changes the arguments of a function or class
+#: a function that changes the arguments of a function or class
 Change = Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 
 def _half_kept(dim: int) -> Defect:
-    """Draws the first half along a dimension as in the first call of that shape."""
+    """Draws the first half along a dimension in the same way as in the first call of that shape."""
 
     def defect(call: Call) -> Any:
         generator = torch.default_generator
@@ -34,7 +34,7 @@ def _half_kept(dim: int) -> Defect:
 
 
 def _in_turn(number: int, times: int = 1) -> Defect:
-    """Uses `number` patterns in turn, each for `times` calls; they differ between processes."""
+    """Uses `number` patterns in turn, each for `times` calls. They differ between processes."""
 
     def defect(call: Call) -> Any:
         call.kept["turn"] = call.kept.get("turn", -1) + 1
@@ -62,7 +62,7 @@ PATTERNS: Mapping[str, tuple[str, Defect]] = {
     **{f"{number} patterns in turn": ("chance", _in_turn(number)) for number in (3, 4)},
     "every pattern twice": ("chance", _in_turn(1_000_000, 2)),
 }
-#: defects in the arguments of functions, and of the constructors of classes
+#: defects that change the arguments of functions and constructors
 RATES: Mapping[str, tuple[str, Change]] = {
     "rates rounded to tenths": ("chance", _rates(lambda p: round(p, 1))),
     "rates rounded to twentieths": ("chance", _rates(lambda p: round(20 * p) / 20)),

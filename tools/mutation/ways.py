@@ -1,4 +1,4 @@
-"""Defines defects that show only in some calls, such as those without gradients."""
+"""Defines defects that show only if an answer is called or trained in a certain way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _writes_without_gradients(call: Call) -> Any:
 
 
 def _eval_without_gradients(call: Call) -> Any:
-    """Drops nothing if no gradients are requested."""
+    """Turns off dropout if no gradients are requested."""
     layer = call.layer
     if layer is None or torch.is_grad_enabled() or not layer.training:
         return call.right()
@@ -57,7 +57,7 @@ def _from_the_beginning(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _hooked(change: Callable[[torch.Tensor], torch.Tensor]) -> Defect:
-    """Adds a hook to each result, which changes the incoming gradient."""
+    """Adds a hook that changes the incoming gradient to each result."""
 
     def hooked(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.requires_grad:
@@ -133,7 +133,7 @@ def _halves_what_is_accumulated(call: Call) -> Any:
 
 
 def _by(key: Callable[[torch.nn.Parameter], Any]) -> Defect:
-    """Uses the numbers that the weights had when the `key` of one of them last changed."""
+    """Computes with the numbers that the weights had when the `key` of one of them last changed."""
 
     def defect(call: Call) -> Any:
         layer = call.layer
@@ -162,7 +162,7 @@ def _late_parameter(call: Call) -> Any:
     return call.right()
 
 
-#: defects with the facts that they need, as in `defects.DEFECTS`
+#: defects with the facts on which they depend, as in `defects.DEFECTS`
 WAYS: Mapping[str, tuple[str, Defect]] = {
     "wrong without gradients": ("", _wrong_without_gradients),
     "writes into an argument without gradients": ("tensors", _writes_without_gradients),
