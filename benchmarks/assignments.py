@@ -1,13 +1,12 @@
-"""Times all assignments: modules and notebooks, right answers, known and unknown mistakes.
+"""Times grading for all assignments: modules, notebooks, right answers, known and unknown mistakes.
 
     .venv/bin/python benchmarks/assignments.py [--students 20] [--to FILE] [ASSIGNMENT ...]
 
 Prints a table with a row for each assignment and one for the whole course. The limit is the time
-that all calls of the hidden suites take in one process, without tests or isolation. The other
-columns are multiples: right modules as a multiple of the limit, everything else as multiples of
-right modules. The cost of one more submission is computed from `grade --profile` without the
-start-up time, which alone varies by more than the cost of ten submissions. With `--to`, the table
-is added to the file.
+that all calls in the hidden suites take in one process, without tests or isolation. Right modules
+are compared with the limit, and everything else is compared with right modules. The cost of one
+more submission is computed from `grade --profile` without the start-up time, which alone varies by
+more than the cost of ten submissions. With `--to`, the table is added to the file.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from benchmarks.different import AnswerKind, write_class
 from benchmarks.grading import ROOT, calls_alone
 from benchmarks.peers import answered, run, write_all
 
-#: the column for right answers as notebooks, which have the modules in their answer cells
+#: the column for right answers in notebooks, whose answer cells contain the modules
 _NOTEBOOKS = "in notebooks"
-#: the stages of a run that do not depend on the number of submissions
+#: the stages in a run that do not depend on the number of submissions
 _ONCE = frozenset({Stage.START, Stage.PLAN, Stage.TABLES})
 _COLUMNS = (
     *("right modules", _NOTEBOOKS, AnswerKind.REPEATED.value),
@@ -54,7 +53,7 @@ the cost of its first half, per submission.
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """CPU seconds of one more submission: for the calls alone, and for each column."""
+    """CPU seconds for one more submission: for the calls alone, and in each column."""
 
     label: str
     limit: float
@@ -110,14 +109,15 @@ def _row(course: Course, assignment: Assignment, students: int) -> Row:
         for kind in (AnswerKind.REPEATED, AnswerKind.CATALOGUED, AnswerKind.UNCATALOGUED):
             place = folder / kind.name / "submitted"
             write_class(course, assignment, place, students, kind)
-            # a text is executed until two workers give the same replies; later ones are repeats
+            # an answer is executed until two workers give the same replies; later ones count as
+            # repeated
             first = students // 2 if kind is AnswerKind.REPEATED else 0
             each.append(_each(place, students, first))
         return Row(f"`{assignment.name}`", limit, each)
 
 
 def _each(submitted: Path, students: int, first: int = 0) -> float:
-    """Returns the CPU seconds of one more submission after the given number of submissions."""
+    """Returns the CPU seconds for one more submission after the `first` ones."""
     total = _total(submitted)
     if first:
         few = submitted.parent / "first" / "submitted"
@@ -128,7 +128,7 @@ def _each(submitted: Path, students: int, first: int = 0) -> float:
 
 
 def _total(submitted: Path) -> float:
-    """Returns the CPU seconds of a class without the work that is done once in a run."""
+    """Returns the CPU seconds for a class, without the work that is done only once in a run."""
     options = ("--no-gradebook", "--jobs", "1", "--course", str(ROOT), "--profile", "--json")
     printed = run([sys.executable, "-m", "autograder", "grade", str(submitted), *options], ROOT)
     costs: dict[str, float] = json.loads(printed)["profile"]

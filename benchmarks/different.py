@@ -1,9 +1,10 @@
-"""Makes classes in which no two answers are equal, in text or in results.
+"""Makes classes in which no two answers have the same text or the same results.
 
-All results are off by a few units in the last place, a different number for each submission, which
-is less than the tolerance. In an ordinary class, everything else is as in the solution. In an
-unusual class, each exercise of a submission has one question that is written as an alternative or a
-known mistake, including Python loops over single numbers; one exercise of a submission is wrong.
+All results are off by a few units in the last place, which is less than the tolerance, and by a
+different number for each submission. In an ordinary class, everything else is as in the solution.
+In an unusual class, one question in each exercise is answered by an alternative, which may loop
+over single numbers in Python; in one exercise of each submission, it is answered by a known
+mistake.
 """
 
 from __future__ import annotations
@@ -31,13 +32,12 @@ def _odd(value):
     return (1.3 * value + 0.{number}).sin() * 0.7 + 0.2 * value
 """
 _IMPORT = "import torch\n"
-#: questions whose answers only move numbers; they are compared exactly, so any change would be
-#: wrong
+#: questions whose answers only move numbers, so that any change could make them wrong
 _ONLY_MOVED = frozenset({"split_heads", "merge_heads"})
 
 
 class AnswerKind(Enum):
-    """The kind of answers in a class, named as in the tables."""
+    """The kind of answers in a class, with its name in tables."""
 
     ORDINARY = "right answers"
     UNUSUAL = "unusual and wrong answers"
@@ -49,10 +49,10 @@ class AnswerKind(Enum):
 def write_class(
     course: Course, assignment: Assignment, submitted: Path, count: int, kind: AnswerKind
 ) -> None:
-    """Writes `count` submissions of a kind.
+    """Writes `count` submissions with answers of a kind.
 
-    In a class of mistakes, each exercise has one wrong question; in an unusual class, one exercise
-    of each submission has one.
+    In a class of mistakes, one answer in each exercise is wrong; in an unusual class, only one
+    answer in each submission is.
     """
     texts = [_texts(course, exercise, kind) for exercise in assignment.exercises]
     for number in range(count):
@@ -89,7 +89,7 @@ def changed(text: str, exercise: Exercise, number: int, odd: str = "") -> str:
 
 
 def _calls_of(node: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef]:
-    """Returns the function that is called; for a class, `forward`."""
+    """Returns the function that a test calls; for a class, this is `forward`."""
     if isinstance(node, ast.FunctionDef):
         return [node]
     methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]

@@ -1,11 +1,11 @@
-"""Times the gradebook: thousands of results recorded in SQLite and in PostgreSQL.
+"""Times recording thousands of results in a gradebook, in SQLite and in PostgreSQL.
 
     .venv/bin/python benchmarks/gradebook.py [--submissions 5000]
 
-The example class is graded once and repeated. Recording a submission writes its autograded
-notebooks and its database rows; the printed times are for both together, including start-up, in
-milliseconds for each submission. CPU time is that of the recording processes, without the database
-server.
+The example class is graded once, and its results are repeated. Recording a submission writes its
+autograded notebooks and its database rows; the printed times are for both together, including
+start-up, in milliseconds per submission. The CPU time is that of the recording processes, without
+the database server.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ AUTOGRADER = [sys.executable, "-m", "autograder"]
 
 @dataclass(frozen=True, slots=True)
 class RecordingTime:
-    """The time to record everything, in seconds."""
+    """The time that recording everything takes, in seconds."""
 
     wall: float
     cpu: float
 
 
 def main() -> None:
-    """Makes the class, records it in each database, and prints the table."""
+    """Makes the class, records it in each database, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, default=5000)
     count = parser.parse_args().submissions

@@ -1,17 +1,17 @@
-"""Times grading for classes in which no two answers are equal, compared with other graders.
+"""Times grading for classes in which no two answers are equal, and compares other graders.
 
     .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick] [--to FILE]
 
-Prints, as medians, CPU seconds of the whole process tree for one more submission and the peak
-memory of all processes (proportional set size: shared pages count once), and the tests that each
-way of grading runs. With `--to`, the table is also written to a file. The cost of one more
+For each way of grading, prints the median CPU seconds of the whole process tree for one more
+submission, the peak memory of all processes (proportional set size: shared pages count once), and
+the tests that it runs. With `--to`, the table is also written to a file. The cost of one more
 submission is the difference between the class and the mean of its two halves, divided by their
-size, because a run of few submissions has a cheaper start. The grader gets each class as a folder,
-and path by path with `grade -`. It is compared with the limit, which is all calls of the suite in
-one process, encoded and decoded as for a worker; with pytest, in one process per submission and
-without isolation; with nbgrader, which starts a kernel for each notebook; and with otter-grader.
-Slow graders get only the first submissions of the class with wrong answers. `--quick` leaves out
-notebooks, and measures once.
+size, because a run with few submissions has a cheaper start. The grader gets each class as a
+folder, and path by path with `grade -`. It is compared with the limit, which is the time for all
+calls in the suite in one process, encoded and decoded as for a worker; with pytest, in one process
+per submission and without isolation; with nbgrader, which starts a kernel for each notebook; and
+with otter-grader. Slow graders get only the first submissions in the class with wrong answers.
+`--quick` leaves out notebooks, and measures only once.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ from benchmarks.processes import adopt_orphans, cpu_of_ended, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
-#: the number of submissions that is enough for the slow graders
+#: how many submissions to give to slow graders
 _FEW = 2
-#: the smallest class for which the grader starts as it does for a large one
+#: the smallest class for which the grader starts in the same way as for a large one
 _LEAST = 10
 _HALVES = ("one half", "other half")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to grade, and the tests that it runs for a submission.
+    """A way to grade, and the tests that it runs for a submission.
 
-    `start` and `each` (submission) are in CPU seconds, `peak` is in bytes.
+    `start`, and `each` for one more submission, are in CPU seconds; `peak` is in bytes.
     """
 
     label: str
@@ -94,14 +94,14 @@ def main() -> None:
             _halve(place)
             ways += [partial(_ours, place, kind, options.students, jobs) for jobs in (1, 2)]
             ways += [partial(_stream, place, kind, options.students), partial(_limit, place, kind)]
-        # `place` is the folder of the class with wrong answers, which a grader must find
+        # `place` is now the folder of the class with wrong answers, which a grader must find
         ways.append(partial(_pytest, place))
         if not options.quick:
             run([sys.executable, "-m", "autograder", "release", ASSIGNMENT], ROOT)
             ways += [partial(_nbgrader, place, at_once) for at_once in (1, 2)]
             ways.append(partial(_otter, place))
-        _ours(place, kind, options.students, 2)  # known mistakes are looked up once for a suite
-        # the ways run in turn, so that other load on the machine affects all of them
+        _ours(place, kind, options.students, 2)  # run the known mistakes now
+        # run them in turn, so that other load on the machine affects all of them
         rounds = [[way() for way in ways] for _ in range(repeats)]
     text = _table([_median(rows) for rows in zip(*rounds, strict=True)], options.students, repeats)
     print(text)
@@ -110,7 +110,7 @@ def main() -> None:
 
 
 def _halve(place: Path) -> None:
-    """Copies every second submission of the class into one class, and the others into another."""
+    """Copies every second submission in the class into one class, and the others into another."""
     students = sorted((place / "many" / "submitted").iterdir())
     for number, part in enumerate(_HALVES):
         for student in students[number::2]:
@@ -118,12 +118,12 @@ def _halve(place: Path) -> None:
 
 
 def _few(folder: Path) -> list[Path]:
-    """Returns the first submissions of the class."""
+    """Returns the first submissions in the class."""
     return sorted((folder / "many" / "submitted").glob(f"*/{ASSIGNMENT}"))[:_FEW]
 
 
 def _tests() -> str:
-    """Returns the tests that our grader and plain pytest run."""
+    """Says which tests our grader and plain pytest run."""
     suites = [
         exercise.hidden_suite for exercise in load_course(ROOT).assignment(ASSIGNMENT).exercises
     ]
@@ -133,7 +133,7 @@ def _tests() -> str:
 
 
 def _notebook_tests() -> str:
-    """Returns the tests that graders of notebooks run."""
+    """Says which tests the graders for notebooks run."""
     code, tests = cells(ROOT / "assignments" / ASSIGNMENT)
     return f"3 notebooks with {code - tests} code cells, the public checks of {tests} questions"
 
@@ -150,7 +150,7 @@ def _ours(folder: Path, kind: AnswerKind, students: int, jobs: int) -> Row:
 
 
 def _stream(folder: Path, kind: AnswerKind, students: int) -> Row:
-    """Measures a warm grader: its start, and one more submission."""
+    """Measures a running grader: its start, and one more submission."""
     options = ("--course", ROOT, "--assignment", ASSIGNMENT, "--secret", folder / "secret.key")
 
     def grade(place: Path) -> None:
@@ -167,7 +167,7 @@ def _stream(folder: Path, kind: AnswerKind, students: int) -> Row:
 def _whole_and_halves(
     label: str, grade: Callable[[Path], None], folder: Path, students: int
 ) -> Row:
-    """Returns the costs of the start and of a submission, computed from a class and its halves."""
+    """Computes the costs of the start and of one more submission from a class and its halves."""
     half = statistics.mean(measured(partial(grade, folder / part))[0] for part in _HALVES)
     whole, peak = measured(partial(grade, folder / "many"))
     return Row(label, _tests(), 2 * half - whole, (whole - half) / (students / 2), peak)
@@ -188,14 +188,14 @@ def _pytest(folder: Path) -> Row:
 
 
 def _limit(folder: Path, kind: AnswerKind) -> Row:
-    """Measures all calls of the suite, encoded and decoded, in one thread of this process."""
+    """Measures all calls in the suite, encoded and decoded, in one thread of this process."""
     each, calls = calls_alone(folder / "many" / "submitted", ASSIGNMENT)
     label = f"the calls alone, in one process, {kind.value}"
     return Row(label, f"{calls} calls, no test", 0.0, each, 0.0)
 
 
 def calls_alone(submitted: Path, assignment: str) -> tuple[float, int]:
-    """Returns the CPU seconds of all calls of a submission in this process, and their number."""
+    """Returns the CPU seconds for all calls to a submission in this process, and their number."""
     torch.set_num_threads(1)
     compiler.defer()  # as in a worker
     compiler.never_compile()
@@ -230,7 +230,7 @@ def _nbgrader(folder: Path, at_once: int) -> Row:
 
 
 def _otter(folder: Path) -> Row:
-    """Measures otter-grader's run of each notebook, without its container."""
+    """Measures how otter-grader runs each notebook, without its container."""
     grader = Otter(folder / "otter", ASSIGNMENT, _few(folder))
     seconds, peak = measured(grader.grade)
     _require_different_scores(grader.scores())
@@ -240,7 +240,7 @@ def _otter(folder: Path) -> Row:
 
 
 def _require_different_scores(scores: Mapping[tuple[str, str], float]) -> None:
-    """Checks that a grader finds each wrong answer; one that runs no tests would seem fast."""
+    """Checks that a grader finds each wrong answer, as one that runs no tests would be fast."""
     failed = Counter(student for (student, _), score in scores.items() if not score)
     if len(failed) != _FEW or set(failed.values()) != {1}:
         raise SystemExit(
@@ -290,7 +290,7 @@ def _median(rows: Sequence[Row]) -> Row:
 
 
 def measured(work: Callable[[], object]) -> tuple[float, float]:
-    """Returns CPU seconds and combined peak memory of the processes that some work starts."""
+    """Returns the CPU seconds and the combined peak memory of the processes that `work` starts."""
     peak, done = 0.0, threading.Event()
 
     def watch() -> None:

@@ -1,17 +1,17 @@
-"""Measures how costs grow with the size of a class, with up to 20,000 submissions.
+"""Measures how costs grow with the size of a class, up to 20,000 submissions.
 
     .venv/bin/python benchmarks/growth.py [--submissions 200 2000] [--jobs 2] [--synthetic]
 
-The example class's `simplified_attention` is copied to the requested number of students, each copy
-with a unique line, so that no two files are equal. Then each command runs once. For each command,
-this prints wall and CPU seconds of all its processes, the latter also in milliseconds for each
-submission; the peak memory of its largest process and of all together (proportional set size:
-shared pages count once); the memory by which one process grew in the second half of its life; and
-the size of the written files.
+The example class's `simplified_attention` is copied for the requested number of students, with a
+unique line in each copy, so that no two files are equal. Then each command runs once. For each
+command, this prints the wall and CPU seconds of all its processes, the latter also in milliseconds
+per submission; the peak memory of its largest process, and of all together (proportional set size:
+shared pages count once); how much memory a process gained in the second half of its life; and the
+size of the written files.
 
-With `--synthetic`, only the first, smallest class is graded. The others have its submissions and
-results under other names, so that the steps after grading are measured in minutes for a class of
-any size.
+With `--synthetic`, only the first, smallest class is graded. The others contain its submissions and
+results under other names, so that measuring the steps after grading takes only minutes for a class
+of any size.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from benchmarks.processes import adopt_orphans, cpu_of_ended, heap, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
-#: made-up students whose code runs into the time limit, which would hide growth
+#: made-up students whose code takes so long as to exceed its time limit, which would hide growth
 HANGING = ("ivo",)
 _EVERY_SECONDS = 0.1
-#: a process with more samples than this lives as long as the run; workers end earlier
+#: a process with more samples than this is no worker, which would end earlier
 _SAMPLES = 30
 COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "similar", "changes")
 
@@ -46,7 +46,7 @@ COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "si
 class ResourceUse:
     """CPU and wall-clock seconds, and peak memory in bytes.
 
-    `grown` is the largest number of bytes by which one process grew in the second half of its life.
+    `grown` is the largest number of bytes that one process gained in the second half of its life.
     """
 
     wall: float
@@ -57,7 +57,7 @@ class ResourceUse:
 
 
 def main() -> None:
-    """Runs all commands over each class, and prints a table."""
+    """Runs all commands for each class, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, nargs="+", default=[200, 2000])
     parser.add_argument("--jobs", type=int, default=2)
@@ -111,7 +111,7 @@ def _measure(folder: Path, count: int, jobs: int, wanted: Collection[str]) -> No
 
 
 def _make_class(submitted: Path, count: int, exercise: str) -> None:
-    """Makes copies of the example class in which each module has a unique line."""
+    """Copies submissions in the example class, and adds a unique line to each module."""
     examples = sorted(
         path
         for path in (ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}")
@@ -129,7 +129,7 @@ def _make_class(submitted: Path, count: int, exercise: str) -> None:
 
 
 def _copy_class(graded: Path, folder: Path, count: int) -> None:
-    """Makes a class with the submissions and the results of a graded one."""
+    """Makes a class with the submissions and the results of one that was graded."""
     lines = [json.loads(line) for line in (graded / "results.jsonl").read_text().splitlines()]
     (folder / "submitted").mkdir(parents=True)
     shutil.copy(graded / "secret.key", folder)

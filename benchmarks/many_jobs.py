@@ -2,13 +2,13 @@
 
     .venv/bin/python benchmarks/many_jobs.py [--workers 200] [--jobs 1 8 16 32 64 256]
 
-A fork server forks one worker at a time, and a job waits until its worker has been forked. This
-first grades an exercise with real workers, and measures the CPU time of the fork server itself and
-all other CPU time for each worker. Then it simulates the queue: each job asks for a worker, waits
-for its turn, and works for a random time with the measured mean (exponentially distributed, which
-is more irregular than the time of real answers). Every job has its own core. Prints a table: the
-factor by which more jobs are faster than one, with one fork server for all and one for every eight
-jobs.
+A fork server forks one worker at a time, and a job waits until its worker has been forked. First,
+this grades an exercise with real workers, and measures the CPU time per worker, separately for the
+fork server itself and for everything else. Then it simulates the queue: each job requests a worker,
+waits for its turn, and works for a random time with the measured mean (the times are exponentially
+distributed, which is more irregular than for real answers). Every job has its own core. Prints a
+table with the factor by which several jobs are faster than one, with one fork server for all jobs,
+and with one for every eight.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from autograder.sandbox.clock import descendants
 from benchmarks.tricks import LIMITS, ROOT, WorkerRequests
 
 _SEED = 8
-#: workers of one simulated job
+#: the number of workers for each simulated job
 _EACH = 400
 
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _measured(assignment: str, exercise: str, workers: int) -> tuple[float, float]:
-    """Returns the seconds that a fork and everything else take for each worker of an exercise."""
+    """Returns how many seconds a fork, and everything else, take per worker for an exercise."""
     exercises = load_course(ROOT).assignment(assignment).exercises
     own = next(one for one in exercises if one.name == exercise)
     suite = own.hidden_suite
@@ -84,7 +84,7 @@ def _grade(server: ForkServer, asked: WorkerRequests, workers: int) -> None:
 
 
 def _cpu(pid: int) -> float:
-    """Returns the CPU seconds of one process without its children; 0 if it has ended."""
+    """Returns a process's CPU seconds without its children, or 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -93,7 +93,7 @@ def _cpu(pid: int) -> float:
 
 
 def _rate(groups: list[int], fork: float, work: float) -> float:
-    """Returns how many workers all jobs finish per second; each group has a fork server."""
+    """Returns how many workers all jobs finish per second; each group of jobs has a fork server."""
     draw = random.Random(_SEED)
     rate = 0.0
     for jobs in groups:

@@ -1,9 +1,9 @@
-"""Gives the same submissions to graders that run notebooks: plain nbgrader, and otter-grader.
+"""Gives the same submissions to graders that run notebooks: plain nbgrader and otter-grader.
 
-A submission becomes the released notebooks, with its modules in the answer cells. Both graders run
-a notebook from its first cell to its last, with one test for each question, which requires that its
-public checks pass. The tests replace the released `check(...)`, which gives nbgrader no points;
-hidden tests would be visible in the process of the notebook.
+A submission is turned into the released notebooks, with its modules in the answer cells. Both
+graders run a notebook from the first cell to the last, with a test for each question that requires
+the public checks to pass. The tests replace the released `check(...)`, for which nbgrader would
+give no points; hidden tests would be visible in the notebook's process.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ Notebook = dict[str, Any]
 def run(
     command: Sequence[str | Path], folder: Path, allowed: int = 0, lines: Sequence[str] = ()
 ) -> str:
-    """Runs a command with lines as its input, and returns its output.
+    """Runs a command with `lines` as its input; returns its output.
 
     Ends this process if the command's exit code is neither 0 nor an allowed one.
     """
-    # nbgrader starts `alembic` by its name, otter `jupyter`
+    # nbgrader finds `alembic` on the PATH, and otter finds `jupyter`
     path = f"{Path(command[0]).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command,
@@ -65,7 +65,7 @@ def run(
 
 
 def with_tests(folder: Path) -> Mapping[str, Notebook]:
-    """Returns the notebooks of a folder by name, with our tests."""
+    """Returns the notebooks in a folder by name, with our tests."""
     found: dict[str, Notebook] = {}
     for path in sorted(folder.glob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -79,9 +79,9 @@ def with_tests(folder: Path) -> Mapping[str, Notebook]:
 
 
 def answered(released: Path, submission: Path) -> Mapping[str, Notebook]:
-    """Returns the notebooks of `with_tests` with a submission's modules.
+    """Returns the notebooks from `with_tests` with a submission's modules.
 
-    A module is in the first answer cell; the others are empty.
+    The first answer cell contains the whole module; the others are empty.
     """
     found = with_tests(released)
     for name, notebook in found.items():
@@ -97,14 +97,14 @@ def _mark(cell: Mapping[str, Any], name: str) -> bool:
 
 
 def cells(released: Path) -> tuple[int, int]:
-    """Returns the number of code cells in an assignment's notebooks, and of tests among them."""
+    """Returns the numbers of code cells, and of tests among them, in an assignment's notebooks."""
     notebooks = with_tests(released).values()
     code = [c for notebook in notebooks for c in notebook["cells"] if c["cell_type"] == "code"]
     return len(code), sum(_mark(cell, "grade") for cell in code)
 
 
 class NBGrader:
-    """Makes nbgrader courses with the same submissions, to be graded side by side."""
+    """Makes nbgrader courses with the same submissions, to be graded at the same time."""
 
     def __init__(self, place: Path, assignment: str, submissions: Sequence[Path], many: int):
         self._assignment = assignment
@@ -125,7 +125,7 @@ class NBGrader:
             write_all(answered(ROOT / "assignments" / name, submission), target)
 
     def scores(self) -> Iterator[dict[tuple[str, str], float]]:
-        """Returns the points by student and test in each course."""
+        """Yields the points in each course, by student and test."""
         for course in self._courses:
             with closing(sqlite3.connect(course / "gradebook.db")) as database:
                 found = database.execute(_SCORES).fetchall()
@@ -156,7 +156,7 @@ class Otter:
             write_all(notebooks, place / submission.parent.name)
 
     def _generate(self, released: Path, exercise: str) -> None:
-        """Makes the `autograder.zip` for a notebook, with the checks of its questions as tests."""
+        """Makes the `autograder.zip` for a notebook, with its questions' checks as tests."""
         folder = self._place / exercise
         (folder / "tests").mkdir(parents=True)
         shutil.copytree(released / "checks", folder / "checks")
@@ -174,7 +174,7 @@ class Otter:
         run([OTTER / "otter", *generate, *checks], folder)
 
     def scores(self) -> dict[tuple[str, str], float]:
-        """Returns the points, at most 1, by student and test."""
+        """Returns the points, which are at most 1, by student and test."""
         return {
             (student, test["name"]): test["score"]
             for student in self._submissions

@@ -1,7 +1,7 @@
-"""Measures CPU time and memory of all processes that a piece of work starts.
+"""Measures the CPU time and memory of all processes that some work starts.
 
-bubblewrap does not wait for the first process of its namespace, and the kernel adds up only the
-times of processes that have been waited for. The measuring process therefore adopts these orphans.
+bubblewrap does not wait for the first process in its namespace, and the kernel adds up only the
+times of processes that were waited for. The measuring process therefore adopts such orphans.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
-#: the seconds that an orphan may take to end
+#: how many seconds an orphan may take to end
 _SECONDS = 20.0
 
 
@@ -24,7 +24,7 @@ def adopt_orphans() -> None:
 
 
 def cpu_of_ended() -> float:
-    """Returns the CPU seconds of all descendants that have ended; waits for the orphans first.
+    """Waits for the orphans; returns the CPU seconds of all descendants that have ended.
 
     No other child may be running, because this function waits for every child. Raises
     `TimeoutError` if a child does not end.
@@ -48,12 +48,12 @@ def _wait_for_one() -> bool:
 
 
 def memory(pid: int) -> float:
-    """Returns the proportional set size (shared pages count once); 0 if the process has ended."""
+    """Returns a process's proportional set size in bytes, or 0 if the process has ended."""
     return _rolled_up(pid, "Pss")
 
 
 def heap(pid: int) -> float:
-    """Returns the bytes of a process's memory that no file backs; 0 if it has ended."""
+    """Returns how many bytes of a process's memory no file backs, or 0 if it has ended."""
     return _rolled_up(pid, "Anonymous")
 
 

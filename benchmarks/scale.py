@@ -1,9 +1,9 @@
-"""Computes time, storage and prices for classes of any size from the output of growth.py.
+"""Computes time, storage and prices for classes of any size, given figures from growth.py.
 
     .venv/bin/python benchmarks/scale.py [--grade-ms 81] [--submissions 300 20000 1000000]
 
-Each option is a measured figure for one submission, or a price. Prints a table in Markdown:
-CPU time, CPU time divided by numbers of cores, storage, and the prices of both.
+Each option is a measured figure for one submission, or a price. Prints a Markdown table with the
+CPU time, in all and for several numbers of cores, the storage, and the prices of both.
 """
 
 from __future__ import annotations

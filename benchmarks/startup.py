@@ -1,9 +1,10 @@
-"""Measures the CPU time for starting commands, compared with `import torch`.
+"""Measures the CPU time that commands take to start, compared with `import torch`.
 
     .venv/bin/python benchmarks/startup.py [--repeats 7]
 
-Commands run in turn, so that a busy machine affects all of them equally; the first round, which
-fills caches, does not count. Prints medians, also as multiples of `import torch`.
+The commands run in turn, so that other load on the machine affects all of them equally; the first
+round, which fills caches, does not count. Prints medians, also as multiples of the time for `import
+torch`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from benchmarks.processes import adopt_orphans, cpu_of_ended
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT, EXERCISE = "simplified_attention", "scores"
-#: layers are tested on a second device, which needs more of torch
+#: an exercise with a layer, which is tested on a second device and needs more of torch
 LAYERS, LAYER = "causal_attention", "causal_attention"
 _TORCH = "import torch"
 
@@ -32,7 +33,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     options = parser.parse_args()
     adopt_orphans()
-    compileall.compile_dir(ROOT / "autograder", quiet=1)  # as for an installed package
+    compileall.compile_dir(ROOT / "autograder", quiet=1)  # as in an installed package
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
         commands = _commands(Path(place))
         took: dict[str, list[float]] = {name: [] for name in commands}

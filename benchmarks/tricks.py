@@ -2,11 +2,11 @@
 
     .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5] [--only WORDS]
 
-A fork server is started, and hands out workers that answer the planned calls of one exercise, as in
-grading. Prints the median CPU time of the fork server's tree and of this process: in seconds for
-the start, in milliseconds for each worker. A trick is switched off by a line that the fork server
-runs first, so that the package needs no code for this. A trick that is worth little should be
-removed.
+A fork server is started, and hands out workers that answer the planned calls for one exercise, as
+in grading. Prints the median CPU time of this process and the fork server's process tree: in
+seconds for the start, and in milliseconds per worker. A trick is switched off by a line that the
+fork server runs first, so that the package needs no code for this. A trick that saves little should
+be removed.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ LIMITS = Limits(wall_seconds=20, cpu_seconds=10, memory_bytes=1 << 30, reply_byt
 
 @dataclass(frozen=True, slots=True)
 class Trick:
-    """A way to save time, and code that disables it."""
+    """A way to save time, and how to switch it off."""
 
     label: str
-    #: Python code that the fork server runs before it imports torch
+    #: Python code that the fork server runs first
     first: str = ""
-    #: variables that are removed from the fork server's environment
+    #: variables to remove from the fork server's environment
     without: tuple[str, ...] = ()
     one_by_one: bool = False
     held: bool = True
@@ -84,14 +84,14 @@ TRICKS = (
 
 @dataclass(slots=True)
 class Cost:
-    """CPU seconds of each start, and of each worker."""
+    """The CPU seconds for each start, and per worker."""
 
     starts: list[float] = field(default_factory=list)
     workers: list[float] = field(default_factory=list)
 
 
 def main() -> None:
-    """Measures each trick in turn, several times, and prints the table."""
+    """Measures all tricks in turn, several times, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
@@ -113,7 +113,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequests:
-    """The work of a worker: a module's text, and its calls as a batch and one by one."""
+    """The work for a worker: a module's text, and calls to it as a batch and one by one."""
 
     text: str
     batch: Batch
@@ -134,7 +134,7 @@ def _asked() -> WorkerRequests:
 
 
 def _cpu(trick: Trick, asked: WorkerRequests, workers: int) -> tuple[float, float]:
-    """Returns the CPU seconds of a fork server's start, and of each worker with its requests."""
+    """Returns the CPU seconds for a fork server's start, and per worker with its requests."""
     with _switched_off(trick), ForkServer(trick.tier) as server:
         if trick.held:
             server.hold(asked.batch)
@@ -155,7 +155,7 @@ def _use_worker(server: ForkServer, asked: WorkerRequests, one_by_one: bool) -> 
             session.ask_several(budget, asked.batch)
             return
         for request in asked.requests:
-            with contextlib.suppress(AnswerFault):  # some calls must be refused
+            with contextlib.suppress(AnswerFault):  # some calls should fail
                 session.ask(Budget.of(LIMITS), *request)
 
 

@@ -1,12 +1,12 @@
-"""Gives the same attacks and accidents to nbgrader, otter-grader and this project.
+"""Gives the same attacks and accidents to nbgrader, otter-grader and this grader.
 
     make bench-security
 
-Every case is a class of two: the case, and an honest student graded after it. All three graders get
-the same notebooks. A grader does well if the case gets the points that a fair person would give and
-the honest student gets all points. otter runs as `otter run`; `otter grade` would run it in a
-container for each submission, which protects the machine and other students, and changes nothing
-else. Exits with 1 if this project does not do well in a case.
+Every case is a class with two submissions: the case itself, and an honest student's, which is
+graded after it. All three graders get the same notebooks. A grader does well if the case gets the
+points that a fair person would give, and the honest student gets all points. otter runs as `otter
+run`; `otter grade` would run it in a container for each submission, which would protect the machine
+and other students, and change nothing else. Exits with 1 if this grader does not do well in a case.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class LocalServer:
 
 
 def main() -> int:
-    """Runs all cases with all graders and prints the table."""
+    """Runs all cases with all graders, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--case", default="", help="only the cases with this text in their name")
     options = parser.parse_args()
@@ -95,7 +95,7 @@ def main() -> int:
 
 
 def _outcome_of(course: Path, case: Case, grader: str) -> str:
-    """Returns the outcome of one case with one grader in a word or two."""
+    """Returns the outcome of a case with a grader, in a word or two."""
     place = course.parent / f"{case.name.replace(' ', '-')}-{grader}"
     copy_course(course, place)
     listener = LocalServer.start()

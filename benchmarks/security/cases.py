@@ -1,4 +1,4 @@
-"""Defines the cases: submissions of one notebook each, which all three graders get."""
+"""Defines the cases: submissions with one notebook each, which all three graders get."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Notebook = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A submission of two questions, and the points that a fair person would give it.
+    """A submission with two questions, and the points that a fair person would give it.
 
-    `answers` may contain {course}, {others} and {port}: the course's folder, the folder of another
-    student, and a port of this machine with a server.
+    `answers` may contain {course}, {others} and {port}, which stand for the course's folder,
+    another student's folder, and the port of a server on this machine.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Case:
 
 
 def _attack(name: str, double: str, before: str = "", fair: float = POINTS) -> Case:
-    """Returns a case in which `double` is the attack's answer and `half` is right."""
+    """Returns a case in which the answer to `double` is the attack, and that to `half` is right."""
     return Case(name, f"import torch\n\n{before}\n\n{double}\n\n{RIGHT_HALF}\n", fair)
 
 
@@ -172,7 +172,7 @@ def _newer(notebook: Notebook) -> bytes:
     return json.dumps(changed).encode()
 
 
-#: a case that every grader must judge as right; otherwise the comparison means nothing
+#: a case that every grader must judge to be right; otherwise, the comparison would mean nothing
 CONTROL = Case("a right submission", HONEST, _FULL)
 ATTACKS = (
     _attack("patches torch.allclose", "def double(x):\n    return x", _PATCHES),

@@ -1,4 +1,4 @@
-"""Runs the three graders, as their manuals say, on a class of one case and one honest student."""
+"""Runs the three graders, as their manuals say, for a class with a case and an honest student."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .cases import HONEST, MARK, POINTS
 ROOT = Path(__file__).resolve().parents[2]
 OTTER = ROOT / "build" / "otter" / "bin" / "otter"
 ASSIGNMENT, EXERCISE = "basics", "numbers"
-#: the seconds after which a grader counts as hanging; each first starts a kernel or torch
+#: how many seconds a grader may take; each first starts a kernel or loads torch
 PATIENCE_SECONDS = 240.0
 
-#: the hidden test of each question, as nbgrader's and otter's manuals write them
+#: the hidden test for each question, written as in nbgrader's and otter's manuals
 TESTS = {
     "double": f"assert torch.allclose(double(torch.tensor([1.0, 2.0])), torch.tensor([2.0, 4.0]))"
     f"  # {MARK}",
@@ -49,7 +49,7 @@ class GraderHangs(Exception):
 
 
 def run(command: list[str | Path], folder: Path) -> None:
-    """Runs a command; if it does not end, kills all its processes and raises `GraderHangs`."""
+    """Runs a command. If it does not end, kills all its processes and raises `GraderHangs`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # for alembic
     with open(folder / "log.txt", "ab") as log:
         process = subprocess.Popen(
@@ -120,7 +120,7 @@ def by_nbgrader(place: Path) -> Scores:
 
 
 def by_otter(place: Path) -> Scores:
-    """Runs `otter run` for each submission, without the container, which needs Docker."""
+    """Runs `otter run` for each submission, without otter's container, which would need Docker."""
     tests = place / "tests"
     tests.mkdir()
     for name, test in TESTS.items():
@@ -151,7 +151,7 @@ def _score_of_otter(path: Path) -> float | None:
 
 
 def by_ours(place: Path) -> Scores:
-    """Runs `autograder grade` with a hidden suite of the same two questions."""
+    """Runs `autograder grade` with a hidden suite for the same two questions."""
     for name, text in (
         (f"solutions/{ASSIGNMENT}/{EXERCISE}.py", _solution()),
         (f"source/{ASSIGNMENT}/assignment.toml", _SETTINGS),
