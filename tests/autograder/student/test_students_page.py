@@ -47,7 +47,7 @@ CLAIMS = {
     ),
     "`--all`, ": f"{FAILURES}::test_all_failures_are_shown_on_request",
     "click in the notebook": f"{FAILURES}::test_a_notebook_folds_what_comes_after",
-    "most messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
+    "Most messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
     "writes only plain text": f"{STUDENT}/test_watch.py::test_a_plain_watch_draws_nothing",
     "`NO_COLOR` turns off colors": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
     "show a symbol, it is replaced": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
@@ -218,7 +218,7 @@ def test_each_feature_that_is_here_names_its_test() -> None:
 def sentences() -> list[str]:
     """Returns the sentences before the comparison, without the tables, whose rows name tests."""
     text = PAGE.read_text(encoding="utf-8").partition("## Compared with")[0]
-    text = re.sub(r"\]\([^)]*\)", "]", text).replace("[most messages]", "most messages")
+    text = re.sub(r"\]\([^)]*\)", "]", text).replace("[Most messages]", "Most messages")
     paragraphs = [part for part in text.split("\n\n") if not part.startswith(("#", "|", "!["))]
     joined = [" ".join(part.split()) for part in paragraphs]
     return [one for part in joined for one in re.split(r"(?<=[.])\s+(?=[A-Z`])", part) if one]
