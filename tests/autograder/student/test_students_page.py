@@ -54,7 +54,7 @@ CLAIMS = {
     "for more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
     "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
     "`check` judges a cell as it was when it last ran": (
-        f"{STUDENT}/mistakes/cells.toml::the cell was changed, neither saved nor run"
+        f"{STUDENT}/mistakes/cells.toml::the cell was changed, but neither saved nor run"
     ),
     "the result below an edited cell is orange": (
         f"{STUDENT}/test_notebook.py::test_a_result_below_an_edited_cell_is_not_green"
