@@ -144,7 +144,7 @@ def for_script(document: Any) -> str:
 
 
 def for_file_name(name: str, suffix: str = "") -> str:
-    """Returns a file name for any text that is valid on every system and ends with `suffix`.
+    """Returns a file name for any text; it is valid on every system, and ends with `suffix`.
 
     A text that is already a valid name is not changed. Different texts get different names.
     """

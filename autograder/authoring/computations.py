@@ -1,4 +1,4 @@
-"""Finds the computations of a solution in the code cells of a notebook.
+"""Finds a solution's computations in the code cells of a notebook.
 
 Comparing lines is not enough: code that draws a picture may contain only half of a solution's line.
 A key is therefore made from each expression; computations with the same key count as equal.

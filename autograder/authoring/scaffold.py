@@ -51,7 +51,7 @@ class Scaffold:
 
 
 def scaffold_course(root: Path) -> tuple[Path, ...]:
-    """Turns a folder into a course without exercises; raises `UserError` if it is not empty."""
+    """Turns a folder into a course without exercises; raises `UserError` if it has other files."""
     others = {path.name for path in root.iterdir()} - _NOTHING if root.is_dir() else set()
     if others:
         raise UserError(
@@ -124,7 +124,7 @@ def _with_section(text: str, part: str) -> str:
 
 
 def _with_imports(path: Path, text: str, head: str) -> str:
-    """Adds the imports that `head`, the beginning of a new file, has and the text lacks."""
+    """Adds the imports in `head`, the beginning of a new file, that the text lacks."""
     for wanted in _imports(path, head):
         known = _imports(path, text)
         same = [node for node in known if _module(node) == _module(wanted)]

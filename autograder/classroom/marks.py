@@ -1,4 +1,4 @@
-"""Reads a class's graders from `graders.csv`; keeps the entries they made in `marked.csv`.
+"""Reads a class's graders from `graders.csv`, and stores their entries in `marked.csv`.
 
 The points and comments themselves are in nbgrader's gradebook, which does not record who entered
 them. Therefore, `marked.csv` contains the history of all entries made with `autograder mark`.

@@ -49,9 +49,9 @@ def changes(
 ) -> int:
     """Show which scores the last grading changed, by how much, and why.
 
-    Compares with the state when this command was last run for all students. Also lists manual
-    scores that are in doubt because the automatic score or the answer has changed since they were
-    entered, and writes a page that shows all gradings side by side.
+    Compares the scores with those at the last run of this command for all students. Also lists
+    manual scores that are in doubt because the automatic score or the answer has changed since they
+    were entered, and writes a page that shows all gradings side by side.
 
     \b
     Example: autograder changes course

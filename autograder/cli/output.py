@@ -45,7 +45,7 @@ def as_json(command: F) -> F:
 class StrictCommand(click.Command):
     """A command that rejects options given twice; click would use the last value.
 
-    Flags without a value may be repeated, and so may options that are meant to be.
+    Flags may be repeated, and so may options that accept several values.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Saves time when torch is loaded and when the process ends by not collecting garbage.
+"""Saves time by not collecting garbage while torch is loaded and when the process ends.
 
 torch creates very many objects: at the end of a process, collecting garbage takes a third of the
 time that loading torch takes, and freeing the objects one by one takes another tenth.

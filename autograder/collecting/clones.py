@@ -53,9 +53,9 @@ def clones_in(
 ) -> tuple[list[Clone], list[RefusedFile]]:
     """Returns the clones in a folder, and the files next to them that are left out.
 
-    The folder must be a repository, or most of its members must be: a single student's `.git` is
-    not enough. Its other folders are then read as clones, too. Otherwise, both lists are empty.
-    `logins` contains logins from a roster, in lower case.
+    The folder must be a repository, or most of its members must be (a single student's `.git` is
+    not enough); otherwise, both lists are empty. All other folders in it are then read as clones,
+    too. `logins` contains logins from a roster, in lower case.
     """
     others: list[RefusedFile] = []
     paths = list(_clones(folder, (), assignments, others))

@@ -202,7 +202,7 @@ class SubmittedFolder:
         return place
 
     def _stamp_again(self, key: Key, target: Path, time: datetime | None) -> None:
-        """Sets the time of an upload that is in place, if known, unless it was edited by hand."""
+        """Sets a placed upload's time, if it is known, unless somebody has edited the old one."""
         before, there = self._origins.get(key, Origin(*key)).time, _stamped(target)
         if time is not None and not (before and there and utc_text(there) != before):
             _stamp(target, time)

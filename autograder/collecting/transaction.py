@@ -132,7 +132,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
-    """Moves a step's folders back, or returns the reason why work would be lost."""
+    """Moves a step's folders back, or returns the reason why this would lose work."""
     made = class_folder / step["made"]
     earlier = class_folder / step["earlier"] if step["earlier"] else None
     if made.is_dir() and digest_of(made) == step["digest"]:

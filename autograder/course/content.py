@@ -1,4 +1,4 @@
-"""Reads the folders of a course into records.
+"""Reads a course's folders into records.
 
 Files are found by the name of their exercise; nothing needs to be registered. Every content error
 names the file, the line and the fix.
@@ -38,7 +38,7 @@ class Course:
     broken: Mapping[str, ContentError] = field(default_factory=dict)
 
     def assignment(self, name: str) -> Assignment:
-        """Returns the assignment with that name, or raises `UserError` with the known names."""
+        """Returns the assignment with that name, or raises `UserError` with a list of the names."""
         if name in self.broken:
             raise self.broken[name]
         for assignment in self.assignments:
@@ -112,7 +112,7 @@ TABLES = "tests/tables"
 
 
 def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
-    """Yields the course files that are needed to grade this assignment, and no others."""
+    """Yields the course files that are needed to grade an assignment, and no others."""
     for folder in ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions"):
         for file in sorted((course.root / folder / assignment.name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:

@@ -65,7 +65,7 @@ def _text(path: Path, way: str, text: object) -> str:
 
 
 def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
-    """Returns an alternative's code, renamed to the question and preceded by its helpers."""
+    """Returns an alternative's code under the question's name, preceded by its helpers."""
     source = alternatives.read_text(encoding="utf-8") if alternatives.is_file() else ""
     known = {
         node.name: node

@@ -73,7 +73,7 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The students that match each row, by row number, and a note about every mismatch.
+    """The students who match each row, by row number, and a note about every mismatch.
 
     A person whose name differs on two platforms has several folders, each with different
     assignments; `works` contains each student's assignments. `left_over` contains students without
@@ -209,7 +209,7 @@ def match(
 
 
 def _overlap(students: Sequence[str], works: Works) -> bool:
-    """Returns whether any of several students have an assignment in common, or have none."""
+    """Returns whether several students have an assignment in common, or one of them has none."""
     own = [works[student] for student in students]
     return len(own) > 1 and (not all(own) or len(frozenset().union(*own)) < sum(map(len, own)))
 
@@ -224,7 +224,7 @@ def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:
 
 
 def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
-    """Returns the person whom one of the names identifies, or else everybody it may mean."""
+    """Returns the person whom one of the names identifies, or else everybody whom one may mean."""
     several = [found for name in names if (found := index.find(name))]
     certain = (found for found in several if len(found) == 1)
     return next(certain, several[0] if several else frozenset())

@@ -40,7 +40,7 @@ class DeliveryFormat(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """The archives or folder, the number of submissions, and notes about people not reached.
+    """The packed files, the number of submissions, and notes about people who can't be reached.
 
     `waits` is true if a person must do something before everybody can be reached.
     """

@@ -1,7 +1,7 @@
 """Finds pairs of submissions that share unusual code, for a person to look at.
 
-Code from the stub, and code that many students in the class wrote, is ignored: everybody who writes
-a short textbook answer writes the same.
+Code from the stub, and code that many students in the class wrote, is ignored, because a short
+answer in textbook style is the same for everybody.
 """
 
 from __future__ import annotations

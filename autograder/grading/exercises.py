@@ -1,4 +1,4 @@
-"""Judges all questions in an exercise; judges questions that use a wrong answer a second time."""
+"""Judges an exercise's questions; questions whose answers use a wrong answer are judged twice."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ExerciseGrader:
     def _again(
         self, task: _Task, result: QuestionResult, names: Sequence[str]
     ) -> QuestionResult | None:
-        """Judges a question again, with the functions in `names` replaced by the solution's.
+        """Judges a question again, with the solution's versions of the functions in `names`.
 
         Returns None if the score is not higher. The solution runs in a separate worker, which
         receives no student's text.

@@ -66,7 +66,7 @@ class JobTimeout:
         return min(self._end, self._look)
 
     def is_out(self) -> bool:
-        """Returns whether the submission, or waiting for progress, has taken too long."""
+        """Returns whether the job has taken too long altogether, or too long without progress."""
         now = time.monotonic()
         if now <= self.due:
             return False
@@ -250,7 +250,7 @@ def _work(
 
 
 def _end_with_the_grader() -> None:
-    """Lets this process end with its parent: an orphaned job would lock the results file."""
+    """Makes this process end when its parent ends: an orphaned job would lock the results file."""
     grader = multiprocessing.parent_process()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if grader is not None and os.getppid() != grader.pid:

@@ -67,7 +67,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The outcome of a grading run; an incomplete line was moved to the file `truncated`.
+    """The outcome of a grading run; `truncated` is the file with an incomplete line, if any.
 
     `found` contains the submissions for assignments that could be graded, and `stopped` contains
     the reason why each other assignment could not be. `tier` is None if nothing was graded. `costs`

@@ -75,7 +75,7 @@ class Seeds:
 
     `asked` contains the digest of each assignment's questions. `fixed`, if given, is the seed for
     every attempt. All first attempts in a class get the same inputs, so equal mistakes get equal
-    points. To know the inputs of one attempt does not help with the next.
+    points. Knowing the inputs for one attempt does not help with the next.
     """
 
     asked: Mapping[str, str]
@@ -91,7 +91,7 @@ class Seeds:
 
 
 def class_secret(path: Path) -> bytes:
-    """Returns the secret in a file, which is created if missing; raises `UserError` if unusable."""
+    """Returns the secret in a file, or creates one; raises `UserError` if the file is unusable."""
     try:
         if not path.exists():
             _make(path)

@@ -28,7 +28,7 @@ class QuestionSelector:
 
 
 def wanted_question(assignments: Sequence[Assignment], name: str) -> QuestionSelector:
-    """Returns the question that is named with or without its exercise and assignment.
+    """Finds a question by its name, with or without its exercise and assignment.
 
     `name` is `question`, `exercise/question` or `assignment/exercise/question`. Raises `UserError`
     if there is no such question, or more than one.

@@ -65,7 +65,7 @@ class RefusedLine:
 
 @dataclass(frozen=True, slots=True)
 class StreamReport:
-    """The numbers of lines that were graded, that failed among these, and that were refused."""
+    """The numbers of graded lines, of failures among these, and of refused lines."""
 
     graded: int = 0
     failed: int = 0

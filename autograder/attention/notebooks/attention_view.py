@@ -1,4 +1,4 @@
-"""An interactive view of attention for one token and one head; it works offline."""
+"""Shows attention for one token and one head in an interactive view that works offline."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _VIEW = Template(
 def attention_view(
     weights: Any, tokens: Sequence[str], title: str = "", query: int | None = None
 ) -> None:
-    """Show tokens, colored by the weights that the query, the token under the pointer, gives them.
+    """Show tokens, colored by their weights for a query, which is the token under the pointer.
 
     Args:
         weights: (T, T), or (H, T, T) for H heads: row t contains query t's weights for each token.

@@ -69,13 +69,13 @@ _LARGEST_WITH_TICKS = 24
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Row labels, from the top, and column labels, from the left; None numbers them."""
+    """Labels for rows, from the top, and columns, from the left; None means their numbers."""
 
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
 
     def fitting(self, values: np.ndarray) -> Labels:
-        """Return the labels, but None for rows or columns if `values` has more or fewer of them."""
+        """Return the labels, with None for those whose number does not match the matrix."""
         return Labels(_fitting(self.rows, values, 0), _fitting(self.columns, values, 1))
 
 
@@ -139,7 +139,10 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def scale_of(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
-    """Return a color scale for all matrices: white to blue, or blue to red for negative numbers."""
+    """Return one color scale for all matrices.
+
+    It goes from white to blue or, if any number is negative, from blue to red.
+    """
     numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     if low >= 0.0:

@@ -19,7 +19,7 @@ _SHADES = ("#c6d7ea", "#9fb8d6", "#7096c4", "#4c78a8", "#345a86")
 
 
 def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
-    """Draw each pair as a turning hand, with a row for each pair and a column for each position.
+    """Draw dials whose hands turn, with a row for each pair and a column for each position.
 
     Args:
         speeds: (d/2,), the radians from one position to the next; each hand first points to the

@@ -20,7 +20,7 @@ def suspicious_shares(scores: torch.Tensor) -> torch.Tensor:
 
 
 def suspicious_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Return the right context vector, and write it into the first row of `values`."""
+    """Return the right context vector, but also write it into the first row of `values`."""
     total = values[0]
     total *= weights[0]
     for weight, value in zip(weights[1:], values[1:], strict=True):
@@ -45,7 +45,7 @@ def suspicious_dropout(x: torch.Tensor) -> torch.Tensor:
 
 
 def suspicious_mask(scores: torch.Tensor) -> torch.Tensor:
-    """Return (T, T) scores plus minus infinity times a causal mask of zeros and ones."""
+    """Add minus infinity, multiplied by a causal mask of zeros and ones, to (T, T) scores."""
     return scores + torch.ones_like(scores).triu(1) * -torch.inf
 
 

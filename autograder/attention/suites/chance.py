@@ -73,7 +73,7 @@ def rate_problem(
 def factor_problem(
     after: torch.Tensor, before: torch.Tensor, p: float, tolerance: float = 1e-4
 ) -> str | None:
-    """Return None if kept entries are multiplied by 1 / (1 - p), otherwise a description.
+    """Return None if kept entries are multiplied by 1 / (1 - p), otherwise the problem.
 
     `before` contains no zeros; `tolerance` is relative.
     """

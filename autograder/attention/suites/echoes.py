@@ -18,9 +18,9 @@ def echo_problem(calls: Sequence[torch.Tensor], present: torch.Tensor | None = N
     fifths of them True. Notices a repeated part that is at least 45% of 600 entries, or an eighth
     of 6,000. If almost all entries are equal, it notices nothing.
 
-    A correlation is a sum of products of two entries with mean 0 and variance 1. For two calls, no
-    product occurs twice; for a pattern and itself, or its reverse, one may. `tails.farthest_sum`
-    bounds these sums for all positions at the same time.
+    A correlation is a sum of products of two entries with mean 0 and variance 1. Between two calls,
+    every product occurs once; between a pattern and itself, or its reverse, a product may occur
+    twice. `tails.farthest_sum` bounds these sums for all positions at the same time.
     """
     signs = torch.stack([call.double().flatten() for call in calls])
     places = torch.ones_like(signs[0]) if present is None else present.double().flatten()

@@ -89,8 +89,8 @@ def low_queries_and_keys(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw two tensors of shapes (..., T, d) and (..., S, d) with scores from -48 to -39.
 
-    The later a key, the higher its score, so that a causal mask hides the highest scores. The
-    later keys of the last sample score from 39 to 48.
+    The later a key, the higher its score, so that a causal mask hides the highest scores. The later
+    keys in the last sample score from 39 to 48.
     """
     size = math.sqrt(_LOW / queries[-1])
     return _near(draw, queries, dtype) * size, _turned(_rising(_near(draw, keys, dtype))) * -size

@@ -179,7 +179,7 @@ class Rehearsal(RequestImplementation, Observer):
         return self._solution.names_used(name)
 
     def plan(self) -> Plan:
-        """Returns the recorded requests as one batch; each question begins with setting a seed."""
+        """Returns the recorded requests as one batch; each question begins by setting a seed."""
         asked: list[tuple[Any, ...]] = []
         tests: dict[tuple[str, str], TestPlan] = {}
         seeded = None
@@ -284,7 +284,7 @@ class PlannedImplementation(RemoteImplementation):
             self._test = self._plan.tests.get((self._question, test))
 
     def leave_plan(self) -> None:
-        """Makes each call of the current test separately from now on."""
+        """From now on, makes each of the current test's calls separately."""
         self._test = None
 
     def passed(self) -> TestOutcome | None:

@@ -204,7 +204,7 @@ def statement_seconds(limits: Limits) -> list[float]:
 
 
 def question_seed(seed: int, question: str) -> int:
-    """Returns the seed for an answer's own random numbers, which does not reveal the inputs' seed.
+    """Returns a seed for an answer's own random numbers that does not reveal the inputs' seed.
 
     With this seed, equal answers draw equal numbers, no matter what earlier answers have drawn.
     """

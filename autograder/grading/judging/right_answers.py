@@ -30,7 +30,7 @@ class Reference(Implementation, Protocol):
 
 
 class ReferenceSubstitution:
-    """Answers a worker's requests for the solution's results for some of the functions."""
+    """Answers requests from a worker that uses the solution's versions of some functions."""
 
     def __init__(self, solution: Reference, names: Sequence[str]) -> None:
         self._solution = solution

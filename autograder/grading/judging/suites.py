@@ -140,7 +140,7 @@ class SuiteRunner:
     def first_failure(
         self, suite: Path, question: str, implementation: Implementation, seed: int
     ) -> TestOutcome | None:
-        """Returns the outcome of a question's first failing test, or None; runs no test after."""
+        """Returns the outcome of a question's first failing test, or None; runs no later test."""
         for test in self._suites[suite][question].values():
             outcome = self._run(test, implementation, seed, soft=False)
             if outcome.failure is not None:

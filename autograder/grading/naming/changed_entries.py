@@ -63,7 +63,7 @@ class ChangedEntries:
     def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:
         """Returns second mistakes that are likely in a known mistake's code, the likeliest first.
 
-        Returns none if the catalog has no entry, because changes are executed in an entry's module.
+        Returns () if the catalog has no entry, because changes are executed in an entry's module.
         """
         if not self._texts:
             return ()

@@ -18,7 +18,7 @@ _TENSOR = re.compile(r"(torch\.\w+ \(([\d, ]*)\) \w+)")
 class Column:
     """The different answers to a request, as arrays, so that a call is compared with all at once.
 
-    Answers of the same kind have equally many figures; together, these are a matrix.
+    Answers of the same kind have the same number of figures, which are the rows of a matrix.
     """
 
     def __init__(self, answers: Sequence[Call]) -> None:

@@ -62,7 +62,7 @@ class Diagnosis:
     def may_keep_draws(self, result: QuestionResult) -> bool:
         """Returns whether an answer may have kept random numbers from earlier calls.
 
-        Assumes so if any known mistake in the question draws random numbers.
+        This is assumed if any known mistake in the question draws random numbers.
         """
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
 
@@ -70,7 +70,7 @@ class Diagnosis:
         """Returns the result with the answer's behavior and, if a mistake fits, the mistake's name.
 
         `text` is the answer's module. A catalog entry that quotes names in its description is
-        reported only if the module contains one.
+        reported only if the module contains one of them.
         """
         if result.verdict not in _DIAGNOSED:
             return result

@@ -128,7 +128,7 @@ class PairSearch:
                 yield from ((one, other, definitions) for definitions in found)
 
     def _of_table(self) -> Iterator[_Pair]:
-        """Yields the pairs that may give the answer's result in one call, by the table."""
+        """Yields the pairs in the table that may explain the answer's result in one call."""
         known = self._table.pairs
         for at in dict.fromkeys(known.ids[:, 0].tolist()):
             is_wrong = self._came[at].is_wrong(self._right[at])

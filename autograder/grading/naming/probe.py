@@ -88,7 +88,7 @@ class Probe:
 
     @cached_property
     def batch(self) -> Batch:
-        """All requests in one frame; each test begins with setting its own seed."""
+        """All requests in one frame; each test begins by setting its own seed."""
         return self.batch_of((0,))
 
     @lru_cache(maxsize=8)  # noqa: B019 - one of these lives as long as the run
@@ -156,7 +156,7 @@ class Probe:
     def answered_by_names(
         self, replies: Replies, tests: Sequence[str], count: int | None = None
     ) -> list[list[AnswerRecord]]:
-        """Returns each answer's records from the replies to a batch from `batch_of_names`."""
+        """Returns each answer's records, given the replies to a batch from `batch_of_names`."""
         found: list[AnswerRecord] = []
         for test in itertools.cycle(tests):
             if not replies:
@@ -195,7 +195,7 @@ def _with_name(name: str, request: Request) -> Request:
 
 
 def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
-    """Returns a module's replies to a batch, from this process; not for students' code."""
+    """Computes a module's replies to a batch in this process; not for students' code."""
     worker = Worker(lambda request: None, names=names)
     with silence():
         return [

@@ -250,7 +250,7 @@ def _call(event: Event, with_shares: bool) -> Call:
 
 
 def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
-    """Returns a value's form, on request with sizes; adds the value's tensors to `tensors`."""
+    """Returns a value's form, with sizes on request; adds its tensors to `tensors`."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)

@@ -116,7 +116,7 @@ class Row:
         return _as_if(self.detail or self.words, self.lead) if self.lead else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
-        """Returns whether code contains any name that the description quotes, or it quotes none."""
+        """Returns True if code contains a name that the description quotes, or it quotes none."""
         return not self.code or not names_in(text).isdisjoint(self.code)
 
 
@@ -124,8 +124,8 @@ def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, 
     """Returns a name and a hint for rows that all fit: entries first, then the lowest rank.
 
     Of members with equal results, only those of the most frequent family count, because the others
-    are rarer causes of the same behavior. If the rows still disagree on the name or the hint, it is
-    empty.
+    are rarer causes of the same behavior. The name or the hint is empty if the rows still disagree
+    on it.
     """
     rank = min((row.rank for row in members), default=0)
     rows = entries or _of_most_frequent([row for row in members if row.rank == rank])

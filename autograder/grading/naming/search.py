@@ -250,7 +250,7 @@ class Search:
         return self._is(row, test) or self.may_be_a_sample(row, test)
 
     def may_be_a_sample(self, row: int, test: str) -> bool:
-        """Returns whether an entry whose results depend on chance may have given the answer's."""
+        """Returns whether an entry that depends on chance may have given the answer's results."""
         samples = self.table.samples.get((row, test))
         if samples is None:
             return False
@@ -334,10 +334,10 @@ class Search:
         return whole + by_chance if whole.is_most or not by_chance.wrong else ExplainedCalls()
 
     def unraised(self) -> list[Row]:
-        """Returns a row for a mistake in an answer that also lacks errors, or an empty list.
+        """Returns a row for a mistake in an answer that also fails to raise errors, or [].
 
         The mistake must explain all wrong values. It may depend on chance, because the two mistakes
-        are not executed together. The second one is a row that lacks the same errors and, in place
+        are not executed together. The second one is a row that lacks the same errors and, instead
         of one, returns an equal value; if there is no such row, general words are used.
         """
         missing = np.array([*map(Call.misses_error, self.came, self.right)], bool)

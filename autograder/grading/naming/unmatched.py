@@ -86,8 +86,8 @@ def of_causes(
 ) -> list[Row]:
     """Returns a row about the cause of the errors, if all known causes are the same.
 
-    If values are wrong as well, the errors may be a consequence of a different mistake, so returns
-    an empty list; with `beside`, accepts no more wrong values than errors.
+    If values are wrong as well, the errors may be a consequence of a different mistake, so an empty
+    list is returned; with `beside`, wrong values are accepted unless they outnumber the errors.
     """
     triples = [*_triples(known, question, answers)]
     failing = sum(call.is_failing(right) for _, call, right in triples)
@@ -158,7 +158,7 @@ def _of_family(key: str) -> Row:
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row; its id is made from the first wording of `words`, students read `sentence`."""
+    """Returns a row with an id from the first wording of `words`; students read `sentence`."""
     name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 

@@ -89,7 +89,7 @@ class CallDeclaration:
     def _facts_of_call(
         self, given: Sequence[Any], args: Sequence[Any]
     ) -> tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]:
-        """Returns a call's sizes, facts and leading sizes; `given` is the layer's arguments."""
+        """Returns a call's sizes, facts and leading sizes; `given` has the layer's arguments."""
         pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
         leading = next(_leading(pairs), None)
         facts = {**_facts(pairs), **dict(self._switches(given, args))}

@@ -85,7 +85,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
 
 
 def notebook_of(text: str) -> str:
-    """Returns a notebook with a cell for each statement in a module, and a magic at the end."""
+    """Returns a notebook with a cell for each statement in a module, and a magic command last."""
     nodes = ast.parse(text).body
     lines = text.splitlines()
     starts = [first_line_of(node) for node in nodes] + [len(lines) + 1]

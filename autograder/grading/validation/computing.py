@@ -47,7 +47,7 @@ def uses_besides_computing(code: str) -> tuple[str, ...]:
 
 
 def _refused_names(code: str) -> Iterator[str]:
-    """Yields names that are not listed and are, or may be, Python's own, and undefined names.
+    """Yields undefined names, and unlisted names that are, or may be, Python's own.
 
     In a function, a local name is never one of Python's. A name that the code does not define may
     be defined in the file to which the code is added.

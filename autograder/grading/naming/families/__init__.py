@@ -88,7 +88,7 @@ def is_plain(rank: int) -> bool:
 def may_be_in_a_pair(rank: int) -> bool:
     """Returns whether a change may be one of two mistakes: it alters a known step, or is small.
 
-    There are too many changes that apply to any step to combine them.
+    Changes that apply to any step are too many to be combined.
     """
     return rank == 0 or rank >= _SMALL
 

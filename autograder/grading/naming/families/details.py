@@ -1,4 +1,4 @@
-"""Describes the step, tensor or size that a change affects in words.
+"""Describes in words which step, tensor or size a change affects.
 
 The words say that an answer behaves as if the change had been made, which is true of all code that
 behaves in this way.

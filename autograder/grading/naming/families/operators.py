@@ -1,4 +1,4 @@
-"""Defines operators, which make small changes to syntax tree nodes, as in mistakes."""
+"""Defines operators, which yield small changes to syntax tree nodes that may be mistakes."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def places(
 def alike(
     found: Iterable[tuple[Place, ast.AST, Scope]],
 ) -> list[list[tuple[Place, ast.AST, Scope]]]:
-    """Returns groups of equal places in statements that differ only in names and numbers."""
+    """Returns groups of matching places in statements that differ only in names and numbers."""
     statements: dict[Place, str] = {}
     groups: defaultdict[tuple[Place, str, Place], list[tuple[Place, ast.AST, Scope]]]
     groups = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Defines the ids of those families to which code refers."""
+"""Defines the ids of the families to which code refers."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
-    """Yields changed calls, such as with other keywords; outside classes, `names` is empty."""
+    """Yields changed calls, for example with other keywords; outside classes, `names` is empty."""
     given, named = [*map(ast.unparse, node.args)], {k.arg or "": k.value for k in node.keywords}
     if any(isinstance(arg, ast.Starred) for arg in node.args) or "" in named:
         return
