@@ -148,7 +148,7 @@ def test_the_example_of_grading_from_python_runs(tmp_path: Path) -> None:
 
 
 def _commands(text: str) -> list[str]:
-    """Returns the commands of a page, in code blocks and in sentences."""
+    """Returns the commands on a page, in code blocks and in sentences."""
     command = r"(autograder (?:[^\n#]|(?<=\")#)*)"  # ends at a comment, but not at `"#name"`
     lines = re.findall(rf"^(?: {{4}})?\$? *(?:\.venv/bin/)?{command}", text, re.MULTILINE)
     inline = re.findall(r"`(?:\.venv/bin/)?(autograder [^`\n]+)`", text)

@@ -62,7 +62,7 @@ FACE = {
 }
 
 
-def test_the_face_is_what_was_promised() -> None:
+def test_the_public_api_is_what_was_promised() -> None:
     assert set(autograder.__all__) == FACE
     assert set(dir(autograder)) == FACE
     assert all(getattr(autograder, name) is not None for name in FACE)
@@ -77,7 +77,7 @@ def test_a_public_function_has_a_description_and_an_example(name: str) -> None:
     assert all(p.annotation is not p.empty for p in signature.parameters.values())
 
 
-def test_importing_the_face_loads_nothing_heavy() -> None:
+def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import autograder, sys; print(*{'torch', 'click', 'nbgrader'} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == ""

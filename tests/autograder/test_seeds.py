@@ -1,4 +1,4 @@
-"""The random numbers of a test depend on no other test."""
+"""A test's random numbers do not depend on other tests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def of_test(of_module: Drawn) -> Drawn:
 
 
 @pytest.mark.parametrize("time", ["first", "second"])
-def test_each_draws_the_first_numbers(of_module: Drawn, of_test: Drawn, time: str) -> None:
+def test_each_test_draws_the_first_random_numbers(
+    of_module: Drawn, of_test: Drawn, time: str
+) -> None:
     assert [AT_IMPORT, of_module, of_test, draw()] == [first_of_seed()] * 4
 
 

@@ -12,7 +12,7 @@ import pytest
 from autograder.records import Tier
 from autograder.worker import landlock
 
-#: a command that succeeds if bubblewrap and a fork server inside it can make their namespaces
+#: a command that succeeds if bubblewrap and a fork server inside it can create their namespaces
 _BUBBLEWRAP = [
     *("bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/"),
     *("--proc", "/proc", "--"),

@@ -39,7 +39,7 @@ collect_ignore = ["course"]
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One case of the corpus; see `corpus/README.md`."""
+    """One case in the corpus; see `corpus/README.md`."""
 
     kind: str
     name: str
@@ -63,7 +63,7 @@ class Attack:
 
     @property
     def text(self) -> str:
-        """The source of the submitted module."""
+        """The submitted module's source."""
         body = self.body or (f"{self.attempt}\nreturn x * 2" if self.attempt else "")
         function = f"def target(x):\n{textwrap.indent(body.strip(), '    ')}\n" if body else ""
         return f"{(SOLUTIONS / 'attacked.py').read_text()}\n\n{function or self.code}"
@@ -108,7 +108,7 @@ def _device(path: Path) -> None:
         path.symlink_to("/dev/zero")
 
 
-#: how to make a submitted file that is not text, by the name that the corpus uses
+#: functions that create a submitted file that is not text, by the name used in the corpus
 SPECIAL: dict[str, Callable[[Path], object]] = {
     "link": lambda path: path.symlink_to(SOLUTIONS / "attacked.py"),
     "loop": lambda path: path.symlink_to(path),
@@ -238,7 +238,7 @@ class Graded:
 def graded(
     new_class: Callable[[], Sandboxed], parent_of: Callable[[Tier], ForkServer]
 ) -> Callable[[Tier], Graded]:
-    """Returns a function that grades the class in a tier when first called, and returns it."""
+    """Returns a function that returns the class graded in a tier; it grades on the first call."""
     done: dict[Tier, Graded] = {}
 
     def grade(tier: Tier) -> Graded:

@@ -51,7 +51,7 @@ def test_a_message_prints_no_tensor_of_a_reply(reply: Any, monkeypatch: pytest.M
     assert difference(reply, {"word": 1})
 
 
-def test_keys_that_collide_are_refused_where_they_are_many() -> None:
+def test_many_colliding_keys_are_refused() -> None:
     def frame(count: int) -> bytes:
         return json.dumps({"D": [[number * (2**61 - 1), 0] for number in range(count)]}).encode()
 
@@ -77,7 +77,7 @@ def test_headers_of_replies_share_a_limit(substitutes: bool) -> None:
         replies.feed(frame)
 
 
-def test_a_tensor_counts_as_often_as_it_is_named() -> None:
+def test_a_tensor_counts_once_per_reference() -> None:
     def frame(times: int) -> bytes:
         again = [{"S": 0}] * times
         return json.dumps({"L": [{"T": ["float32", [100], None]}, *again]}).encode()
@@ -90,7 +90,9 @@ def test_a_tensor_counts_as_often_as_it_is_named() -> None:
         wire.decode(frame(wire.MAX_TENSORS), data)
 
 
-def test_the_kind_of_an_answer_prints_no_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_form_of_an_answer_is_computed_without_printing_tensors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def printed(tensor: torch.Tensor) -> str:
         raise AssertionError("a tensor of a reply was printed")
 
@@ -246,7 +248,7 @@ def answers(opened: list[_Worker]) -> RemoteImplementation:
 
 
 @pytest.mark.parametrize("idle", [True, False])
-def test_a_busy_worker_is_asked_no_other_question(
+def test_only_an_idle_worker_gets_another_question(
     answers: RemoteImplementation, opened: list[_Worker], idle: bool
 ) -> None:
     answers.begin_question("one")
@@ -257,7 +259,7 @@ def test_a_busy_worker_is_asked_no_other_question(
     assert len(opened) == (1 if idle else 2)
 
 
-def test_a_thread_of_one_question_is_not_anothers(
+def test_a_thread_left_running_does_not_count_against_another_question(
     answers: RemoteImplementation, opened: list[_Worker]
 ) -> None:
     for question in ("one", "two"):

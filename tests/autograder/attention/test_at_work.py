@@ -58,7 +58,7 @@ def written() -> str:
     return " ".join([figure.get_suptitle(), *texts]).replace("\n", " ")
 
 
-def test_each_pronoun_is_that_of_its_person() -> None:
+def test_each_pronoun_fits_its_person() -> None:
     assert len(sentences()) == 810
     assert ["Anna", "met", "Ben", "and", "gave", "him", "her", "book"] in sentences()
     assert ["friends", "saw", "Ruth", "and", "sold", "her", "their", "coat"] in sentences()
@@ -129,7 +129,7 @@ def test_weights_that_cannot_be_read_are_refused(
         looks(reader, reader.layer, GAPPED.split(), heads)
 
 
-def test_arrows_go_to_seen_words_and_a_view_stands_below(
+def test_arrows_point_to_seen_words_above_an_interactive_view(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     at_work(lambda: MultiHeadSelfAttention(32, 1), GAPPED)

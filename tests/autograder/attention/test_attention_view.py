@@ -76,7 +76,7 @@ def test_the_view_follows_the_pointer_and_the_chosen_head(pages: list[Any]) -> N
     assert asked == []
 
 
-def test_two_views_do_not_meet(pages: list[Any]) -> None:
+def test_two_views_are_independent(pages: list[Any]) -> None:
     for _ in range(2):
         attention_view(torch.eye(2), ["a", "b"])
     ids = [re.findall(r'id="(\S+)"', page._repr_html_()) for page in pages]

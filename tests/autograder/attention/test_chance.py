@@ -36,7 +36,7 @@ def test_independent_draws_pass(generator: torch.Generator) -> None:
     assert dependence_problem(dropped, P) is None
 
 
-def test_another_rate_is_reported(generator: torch.Generator) -> None:
+def test_a_wrong_rate_is_reported(generator: torch.Generator) -> None:
     dropped = torch.rand(SHAPE, generator=generator) < 1 - P
 
     assert (rate_problem(dropped, P) or "").endswith("as many as should be kept")
@@ -57,7 +57,7 @@ def test_another_rate_is_reported(generator: torch.Generator) -> None:
         (torch.nan, "not finite"),
     ],
 )
-def test_another_factor_is_reported(factor: float | torch.Tensor, words: str) -> None:
+def test_a_wrong_factor_is_reported(factor: float | torch.Tensor, words: str) -> None:
     before = torch.tensor([1.0, -2.0, 3.0, 0.5, 7.0])
 
     assert factor_problem(before / (1 - P), before, P) is None

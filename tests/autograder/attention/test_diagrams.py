@@ -49,7 +49,7 @@ def test_groups_that_are_not_equal_are_refused() -> None:
         head_groups(4, 3)
 
 
-def test_every_road_ends_at_its_addition() -> None:
+def test_every_residual_path_ends_at_its_addition() -> None:
     residual_roads(["x", "norm1", "attention", "+", "out"], [(0, 3)])
     assert [text for text in texts() if text] == ["x", "norm1", "attention", "+", "out"]
     (arrow,) = [text for text in plt.gca().texts if isinstance(text, Annotation)]

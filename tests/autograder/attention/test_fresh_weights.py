@@ -15,14 +15,14 @@ SEEDS = range(5)
 
 
 def heads_of(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """Returns what a linear layer gives to four heads, (B, H, T, d)."""
+    """Returns a linear layer's output, split into four heads: (B, H, T, d)."""
     result: torch.Tensor = layer(x)
     return result.unflatten(-1, (4, -1)).transpose(1, 2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_without_norms_numbers_grow_and_one_word_takes_all(seed: int) -> None:
-    """The lesson `encoder_block` says so about deep stacks."""
+    """The lesson `encoder_block` says that this happens in deep stacks."""
     torch.manual_seed(seed)
     x, sizes, largest = torch.randn(1, 8, 64), [], []
     with torch.no_grad():
@@ -64,7 +64,7 @@ def test_a_model_without_a_mask_learns_to_copy(seed: int) -> None:
 @pytest.mark.parametrize("pre_norm", [True, False])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_trained_sublayers_add_larger_numbers_than_fresh_ones(seed: int, pre_norm: bool) -> None:
-    """The lesson `decoder_block` says that they usually do."""
+    """The lesson `decoder_block` says that trained sublayers usually do this."""
     story = tokens(stories(60, seed=1)[0])
     vocabulary = sorted(set(story))
     ids = torch.tensor([vocabulary.index(token) for token in known(story, vocabulary)])

@@ -21,7 +21,7 @@ from autograder.parts import DecoderBlock
 
 ROOT = Path(__file__).parents[3]
 SOLUTION = ROOT / "solutions" / "decoder_attention" / "decoder_block.py"
-#: the steps of the capstone's training, and the most processor time that it may take
+#: the number of training steps in the capstone, and the most processor time that training may take
 STEPS, MOST_CPU_SECONDS = 1000, 90.0
 _SOME_STEPS = 10
 #: replacements with which training and generating text take seconds instead of a minute

@@ -104,7 +104,7 @@ def test_no_model_can_be_surprised_less_than_the_grammar() -> None:
 def test_the_surprise_belongs_to_the_text_not_to_the_choices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Equal texts have probabilities that sum to one, so no choice is counted that nobody sees."""
+    """The probabilities of all distinct texts, computed from their surprises, sum to one."""
     for name in ("_CONSONANTS", "_ANIMALS", "_LOOKS", "_THINGS", "_TIMES", "_SAW", "_MOODS"):
         monkeypatch.setattr(module, name, getattr(module, name)[:1])
     for name in ("_VOWELS", "_PLACES", "_DID"):
@@ -145,12 +145,12 @@ def test_a_students_block_gives_the_same_numbers(
 
 
 def surprise(capstone: dict[str, Any], model: Any, keep: Callable[[Any], Any]) -> float:
-    """Returns the mean loss at held-out stories, read one token at a time.
+    """Returns the mean loss on held-out stories, read one token at a time.
 
     Args:
         capstone: the capstone's names.
         model: the model.
-        keep: what a step keeps of a block's present, for the next step.
+        keep: selects what a step keeps of a block's present for the next step.
     """
     losses = []
     for line in capstone["held_out_text"].splitlines()[:4]:
@@ -168,7 +168,7 @@ def surprise(capstone: dict[str, Any], model: Any, keep: Callable[[Any], Any]) -
 def test_mistakes_with_the_cache_or_positions_make_text_much_worse(
     capstone: dict[str, Any], storyteller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lesson `kv_cache` says so, of a cache without its past and of positions from 0."""
+    """A cache without its past, and positions that begin at 0, make the text much worse."""
     right = surprise(capstone, storyteller, lambda present: present)
     assert right < 0.6
     assert surprise(capstone, storyteller, lambda present: None) > right + 2
@@ -195,7 +195,7 @@ def test_the_larger_model_read_as_many_stories_as_stated(
 
 
 def train(capstone: dict[str, Any], steps: int, **changed: Any) -> list[float]:
-    """Returns the held-out curve of the first steps, with some of the cell's names changed."""
+    """Returns the held-out losses in the first steps, with some names in the cell replaced."""
     (training,) = [cell.source for cell in CELLS if "tags" in cell.metadata]
     assert "range(1, steps + 1)" in training
     beginning = training.partition("curves(")[0].replace(
@@ -250,7 +250,7 @@ def solution() -> Callable[[], Any]:
     return load
 
 
-def test_stored_weights_come_back(tmp_path: Path) -> None:
+def test_stored_weights_are_read_back(tmp_path: Path) -> None:
     first, second = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
     save_weights(first, tmp_path / "w.json")
     load_weights(second, tmp_path / "w.json")

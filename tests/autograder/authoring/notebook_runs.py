@@ -78,8 +78,8 @@ class Reseeded(torch.Generator):
 def for_seeds(run: Callable[[], Result], *seeds: int) -> list[Result]:
     """Returns the results of a call for several seeds, from 0 to 4 if none are given.
 
-    Each replaces all seeds that the call itself sets, so that a claim can cover a sentence that
-    should be true for any random numbers.
+    Each seed replaces all seeds that the call itself sets, so that a claim can prove a sentence
+    that should be true for any random numbers.
     """
     set_seed, found = torch.manual_seed, []
     for seed in seeds or range(5):

@@ -17,7 +17,7 @@ from .notebook_runs import for_seeds
 
 ROOT = Path(__file__).parents[3]
 LESSONS = sorted((ROOT / "source").glob("*/**/*.md"))
-#: a claim whose next line continues the paragraph before it, and that line
+#: matches a claim whose next line continues the paragraph before it, and that line
 SPLIT = re.compile(
     r"^[ \t]*<!-- holds: (?:(?!-->).)*-->[ \t]*\n(?![ \t]*(?:\n|<!--|[-*] |\d+\. ))([^\n]+)",
     re.MULTILINE | re.DOTALL,

@@ -36,7 +36,7 @@ def parsed(folder: Path, name: str) -> dict[Any, Any]:
 
 @pytest.fixture
 def runner(tmp_path: Path) -> dict[str, Any]:
-    """Returns a runner's working folder and environment, as arguments of `subprocess.run`."""
+    """Returns a runner's working folder and environment, as arguments for `subprocess.run`."""
     tools, work = tmp_path / "tools", tmp_path / "work"
     tools.mkdir()
     work.mkdir()

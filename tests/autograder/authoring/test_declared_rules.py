@@ -69,7 +69,7 @@ CONTRACT = {
         "blockwise_attention": ("softmax", ""),
     },
 }
-#: the questions that allow torch's attention, which others of the course build
+#: the questions that allow torch's attention, which other questions in the course build
 ALLOWED = {
     "SelfAttentionV1", "SelfAttentionV2", "CausalAttention", "MultiHeadAttention",
     "per_head_attention", "CausalSelfAttention", "CrossAttention", "GroupedQueryAttention",
@@ -82,7 +82,7 @@ FORBIDDEN = {
     "dropout": "torch.nn.functional.dropout(made, 0.5)",
     "layer_norm": "torch.nn.functional.layer_norm(made, (2,))",
 }
-#: code that makes a solution also run these calls without changing its result, for a function and
+#: code that makes a solution also make these calls, without changing its result: for a function and
 #: for a class
 IN_PASSING = {
     False: """
@@ -183,7 +183,7 @@ def test_release_writes_rules_into_docstring_notebook_and_checks(ruled: Path, wh
     assert checks == rules_beside(ruled / "tests" / "hidden" / "basics" / "test_sums.py")
 
 
-def test_a_suite_that_does_not_ask_is_a_problem(ruled: Path) -> None:
+def test_a_rule_without_a_test_is_a_problem(ruled: Path) -> None:
     problems = _problems(ruled)
 
     for kind in ("hidden", "public"):
@@ -193,7 +193,7 @@ def test_a_suite_that_does_not_ask_is_a_problem(ruled: Path) -> None:
         assert any(f"{suite}sums.py never expects the TypeError" in text for text in problems)
 
 
-def test_a_suite_that_asks_is_none(ruled: Path, edit: Edit) -> None:
+def test_a_rule_with_a_test_is_no_problem(ruled: Path, edit: Edit) -> None:
     for kind in ("hidden", "public"):
         path = f"tests/{kind}/basics/test_halves.py"
         edit(path, "2.0, likely" if kind == "hidden" else "3.0, likely", "2.0, likely")
@@ -212,7 +212,7 @@ def test_a_suite_that_asks_is_none(ruled: Path, edit: Edit) -> None:
     assert not [text for text in _problems(ruled) if "halves" in text]
 
 
-def test_a_stub_of_older_words_is_a_problem(ruled: Path, wheel: Path, edit: Edit) -> None:
+def test_a_stub_with_outdated_words_is_a_problem(ruled: Path, wheel: Path, edit: Edit) -> None:
     release(load_course(ruled), wheel=wheel)
     edit("source/basics/rules.toml", "x is negative", "x is below zero")
 

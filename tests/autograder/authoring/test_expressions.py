@@ -33,7 +33,7 @@ def angles(positions, speeds):
 
 
 def found(tmp_path: Path, *cells: str) -> list[str]:
-    """Returns each line of the cells that contains a computation of the solution."""
+    """Returns each line in the cells that contains a computation from the solution."""
     path = tmp_path / "attention.py"
     path.write_text(SOLUTION, encoding="utf-8")
     secret = {key for key, _ in expressions_of(path)}
@@ -56,7 +56,7 @@ def test_a_part_of_the_answer_is_found(tmp_path: Path, cell: str) -> None:
     assert found(tmp_path, cell) == [cell]
 
 
-def test_other_code_is_free(tmp_path: Path) -> None:
+def test_other_code_is_allowed(tmp_path: Path) -> None:
     cells = ["picture(scores.softmax(0))", "a @ b", "%matplotlib inline", "x + 1"]
     cells += ["show(torch.ones(2), other.triu())", "x[:, None]", "rows * speeds"]
     assert found(tmp_path, *cells) == []

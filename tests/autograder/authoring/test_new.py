@@ -1,4 +1,4 @@
-"""`autograder new` writes all files of an exercise, and each open place in them is reported."""
+"""`autograder new` writes all files for an exercise, and every place to fill in is reported."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_read_only_course_is_checked_but_not_released(root: Path) -> None:
     assert _files(root) == before
 
 
-#: by file, pieces of text that `new` wrote, each with an author's replacement
+#: texts that `new` has written, each with an author's replacement, by file
 FILLED_IN = {
     "solutions/basics/halves.py": [
         (r"def third\(\):", "def third(x: float) -> float:"),

@@ -32,8 +32,8 @@ EXERCISES = [exercise for assignment in COURSE.assignments for exercise in assig
 EXTRAS = sorted((ROOT / "source").glob("*/extras/*.md"))
 #: the tag of a cell that takes minutes, so that no test runs it
 LONG = "takes-minutes"
-#: a notebook may take 20 s, but starting a kernel and importing torch, which take 4 s of these,
-#: have already been done here
+#: a notebook may take 20 s; starting a kernel and importing torch take 4 s of them, and have
+#: already been done here
 MOST_CPU_SECONDS = 16.0
 
 Runs = dict[str, dict[str, Any]]

@@ -96,7 +96,7 @@ def test_a_hidden_test_copied_to_the_public_checks_is_found(root: Path, wheel: P
     assert "code from a hidden test" in refused(root, wheel)
 
 
-def test_the_wheel_is_looked_into(root: Path, make_wheel: Callable[..., Path]) -> None:
+def test_the_wheel_is_searched_for_leaks(root: Path, make_wheel: Callable[..., Path]) -> None:
     message = refused(root, make_wheel(extra="def f(x):\n    return x * self.weight\n"))
     assert "basics/attention_autograder-1.2.3-py3-none-any.whl/autograder/extra.py:2:" in message
 

@@ -111,7 +111,7 @@ def test_github_classrooms_folder_gives_answers_and_commit_times(
     ],
     ids=["prefix", "one clone", "title", "gitlab", "login"],
 )
-def test_whose_a_clone_is(
+def test_the_owner_of_a_clone_is_found(
     clone: Callable[..., Path],
     bring: Callable[..., CollectReport],
     place: str,
@@ -232,7 +232,7 @@ def test_a_students_own_repository_decides_nothing_for_the_others(
     students = (*others, "mal")
     write(tmp_path / "all", *(f"{student}/{inner}scores.py" for student in students))
     write(tmp_path / "all", f"mal/{repository}.git/HEAD", f"mal/{repository}scores.py")
-    if inner:  # nbgrader writes this file; a clone has only times of commits
+    if inner:  # nbgrader writes this file; a clone has only commit times
         for student in others:
             (tmp_path / "all" / student / inner / "timestamp.txt").write_text("2026-03-01 10:00:00")
     report = bring("all", assignment="simplified_attention")

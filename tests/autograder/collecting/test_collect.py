@@ -153,7 +153,7 @@ LAYOUTS: dict[str, tuple[Files, str, dict[str, str], list[str]]] = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_layout_finds_its_place(
+def test_files_are_collected_from_any_layout(
     layout: str, bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     files, name, options, expected = LAYOUTS[layout]

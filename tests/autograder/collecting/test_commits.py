@@ -36,7 +36,7 @@ def git(folder: Path, *arguments: str, day: int = 1) -> str:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a repository of twenty commits, one a day.
+    """Returns a repository with twenty commits, one per day.
 
     Their messages are so long and similar that git packs them as deltas.
     """

@@ -100,7 +100,7 @@ def test_a_pipe_next_to_an_answer_keeps_nobody_waiting(tmp_path: Path) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def test_whose_only_file_is_refused_is_missed(bring: Bring) -> None:
+def test_a_student_whose_only_file_is_refused_is_missing(bring: Bring) -> None:
     name = f"{'x' * 300}.pdf"
     report = bring({f"ada_1_2_{name}": "x", f"bo_2_3_{name}": "x", "bo_2_4_scores.py": "1"})
     assert [(one.path[:3], one.student) for one in report.skipped] == [("ada", "ada"), ("bo_", "")]

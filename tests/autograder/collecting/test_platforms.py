@@ -246,7 +246,7 @@ def test_metadata_of_gradescope_executes_nothing(tmp_path: Path) -> None:
     ],
     ids=["no metadata", "a list", "no yaml", "one pile", "wrapped"],
 )
-def test_where_students_would_fall_together_nothing_is_collected(
+def test_nothing_is_collected_if_students_cannot_be_distinguished(
     files: Files,
     why: str,
     bring: Callable[..., CollectReport],

@@ -54,7 +54,7 @@ def students(class_folder: Path) -> set[str]:
     return {path.name for path in (class_folder / "submitted").iterdir()}
 
 
-def test_three_platforms_speak_of_one_person(class_folder: Path) -> None:
+def test_files_from_three_platforms_belong_to_one_person(class_folder: Path) -> None:
     bring(class_folder, {"lovelaceada_101_7_masking.py": "1"})
     bring(class_folder, {"Ada Lovelace_9_assignsubmission_file/splitting.py": "2"}, "heads")
     who = {":submitters": [{":name": "A. L.", ":sid": "", ":email": "a@u.example"}]}

@@ -112,7 +112,7 @@ def test_files_that_only_the_earlier_submission_had_are_reported(tmp_path: Path)
     assert (made.earlier / "softmax.py").read_text() == "1"
 
 
-def test_a_number_of_the_university_tells_namesakes_apart(tmp_path: Path) -> None:
+def test_a_university_number_distinguishes_namesakes(tmp_path: Path) -> None:
     table = tmp_path / "times.csv"
     rows = [f"Zoë Müller,S-{n},2026-11-20T23:3{n}:00Z\n" for n in (2, 3)]
     table.write_text("Name,Matrikelnummer,submitted_at\n" + "".join(rows), encoding="utf-8")

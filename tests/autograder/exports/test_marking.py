@@ -58,7 +58,7 @@ class Term:
         return CliRunner().invoke(cli, arguments, standalone_mode=False)
 
     def score(self, student: str) -> float:
-        """Returns the student's points that count."""
+        """Returns the points that count for a student."""
         return autograder.final_results(self.folder, student=student)[0].score
 
     def page(self, student: str) -> str:

@@ -25,7 +25,7 @@ def class_folder(
 ) -> Path:
     """Returns a class in which ada (or `a:da`) and ben submitted twice.
 
-    The first attempt of ben has a result, but its files no longer exist.
+    Ben's first attempt has a result, but its files no longer exist.
     """
     folder, ada = tmp_path / "course", request.param
     places = {FIRST: f"earlier/{ada}/masks/2026", SECOND: f"submitted/{ada}/masks"}

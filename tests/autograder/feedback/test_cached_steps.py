@@ -20,7 +20,7 @@ def a_class(
     submit: Callable[..., Path],
     make_result: Callable[..., autograder.SubmissionResult],
 ) -> Path:
-    """Returns the folder of a class of one student whose feedback has been written."""
+    """Returns the folder of a class with one student, whose feedback has been written."""
     submit("ada", {"masking.py": "def causal_mask(size): ..."})
     with ResultsFile(class_folder / "results.jsonl") as file:
         file.append(make_result("ada"))

@@ -1,4 +1,4 @@
-"""A student's page has the right contents, and escapes all code of students."""
+"""A student's page has the right contents, and escapes everything that students wrote."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def course() -> Course:
 
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
-    """Starts one fork server for all tests, because starting it takes most of the time."""
+    """Starts one fork server for all tests, because starting one takes most of a test's time."""
     with started_fork_server() as started:
         yield started
 
@@ -70,7 +70,7 @@ class ClassFolder:
         self._fork_server = fork_server
 
     def submit(self, student: str, **files: str) -> Path:
-        """Submits the solutions; the given texts replace the modules of the same names."""
+        """Submits the solutions; the given texts replace the modules with the same names."""
         place = self.submitted / student / ASSIGNMENT
         without = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place, ignore=without)

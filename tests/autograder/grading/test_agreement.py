@@ -166,7 +166,7 @@ def test_other_forms_and_whole_numbers_must_be_equal_to_agree(got: Any) -> None:
     assert not agreed.holds([_reply(got)])
 
 
-#: one odd byte and two dtypes, so that the numbers of later replies are at every kind of position
+#: one odd byte and two dtypes, so that the numbers in later replies begin at every kind of position
 _MIXED = [torch.tensor([True]), torch.tensor([1.0, -2.0]), torch.tensor([3.0, 4.0]).double()]
 
 

@@ -25,7 +25,7 @@ from ..grading_runs import executed_files
 from .conftest import ClassFolder
 
 SCHEMA = Path(results_file.__file__).with_name("result.schema.json")
-#: the most files of the grader that grading a right submission executes outside the sandbox
+#: how many of the grader's files grading a right submission may execute outside the sandbox
 MOST_FILES = 60
 TWO = "def query_scores(inputs, query):\n    return inputs @ query\n"
 
@@ -87,7 +87,7 @@ def test_two_mistakes_at_once_are_called_by_neither_name(a_class: ClassFolder) -
         ("return object()", "protocol"),
     ],
 )
-def test_an_end_costs_its_own_question_only(
+def test_a_failing_function_costs_only_its_own_question(
     impatient_class: ClassFolder,
     questions: Callable[[SubmissionResult], dict[str, str]],
     body: str,
@@ -195,7 +195,7 @@ def test_resume_grades_only_what_is_missing_or_changed(a_class: ClassFolder) -> 
     assert all(costs[stage] > 0 for stage in (Stage.START, Stage.PLAN, Stage.READ, Stage.JUDGE))
 
 
-def test_a_torn_last_line_is_set_aside_and_graded_again(a_class: ClassFolder) -> None:
+def test_a_truncated_last_line_is_set_aside_and_graded_again(a_class: ClassFolder) -> None:
     a_class.submit("ada")
     a_class.submit("bob")
     a_class.grade()
@@ -330,7 +330,7 @@ def test_a_wrong_answer_does_not_cost_those_that_call_it(
     assert "judged with correct code" in scaling.notes[0]
 
 
-def test_two_answers_can_not_stand_on_each_other(
+def test_two_answers_cannot_rely_on_each_other(
     a_class: ClassFolder, questions: Callable[[SubmissionResult], dict[str, str]]
 ) -> None:
     text = (

@@ -35,7 +35,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def harness(bundle: Path, tmp_path: Path) -> Path:
-    """Returns the root folder of an image after setup.sh, which installs this project."""
+    """Returns the root folder of an image in which setup.sh has installed this project."""
     root = tmp_path / "autograder"
     subprocess.run([sys.executable, "-m", "zipfile", "-e", bundle, root / "source"], check=True)
     command = root / "source" / "venv" / "bin" / "autograder"

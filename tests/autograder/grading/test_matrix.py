@@ -22,10 +22,10 @@ from autograder.records import Exercise, QuestionResult, Verdict
 from autograder.sandbox import ForkServer
 
 _JOBS = 2
-#: of these kinds, one in this many modules of each question is graded, and at least `_FEWEST`
+#: for these kinds, one in this many of a question's modules is graded, and at least `_FEWEST`
 _SHARE = {"misconception": 9, "alternative": 6}
 _FEWEST = 2
-#: of notebooks and combinations, one in this many is graded
+#: one in this many notebooks and combinations is graded
 _OTHERS = 36
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'

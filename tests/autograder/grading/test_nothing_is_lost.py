@@ -1,4 +1,4 @@
-"""After a kill, a full disk or a second grader, `--resume` arrives at the same scores."""
+"""After a kill, a full disk or a second grader, `--resume` gives the same scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First attempts of a class get equal inputs, in one batch; later attempts get different ones."""
+"""First attempts in a class get equal inputs, in one batch; later attempts get different ones."""
 
 from __future__ import annotations
 

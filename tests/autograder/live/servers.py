@@ -88,7 +88,7 @@ class Server:
         raise NotImplementedError
 
     def name_of(self, request: Request) -> str:
-        """Returns the text that is searched for each fault's `at`."""
+        """Returns the text in which each fault's `at` is looked for."""
         return f"{request.method} {request.path} {request.form.get('wsfunction', '')}"
 
     def _fault(self, request: Request) -> Fault | None:

@@ -24,7 +24,7 @@ from autograder.live import (
 
 from .servers import MOODLE_TOKEN, TOKEN, Canvas, Fault, Moodle, Request, Response, Store
 
-#: values that replace one value of a response
+#: values that may replace a value in a response
 _LIES: tuple[Any, ...] = (
     *(None, "x", "", [], {}, -1, 1e308, float("nan"), 10**30, True, "../../evil", "a\0b", "\ud800"),
     *([[]], [None], {"id": None}, "9" * 5000, "2026-99-99"),

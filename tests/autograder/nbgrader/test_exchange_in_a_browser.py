@@ -79,12 +79,12 @@ def lab_of(browser: Browser, hub: Hub, user: str) -> Page:
     page.fill("#password_input", PASSWORD)
     page.click("#login_submit")
     page.locator(".jp-Launcher").wait_for()
-    page.keyboard.press("Control+b")  # hides the list of files, which takes room
+    page.keyboard.press("Control+b")  # hides the file list, which takes up space
     return page
 
 
 def choose(page: Page, item: str) -> None:
-    """Chooses an item of the menu "Nbgrader"."""
+    """Chooses an item in the menu "Nbgrader"."""
     page.click("#jp-MainMenu >> text=Nbgrader")
     page.click(f".lm-Menu-itemLabel:text-is('{item}')")
 

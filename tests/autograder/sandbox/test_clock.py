@@ -40,7 +40,7 @@ def _spent(monkeypatch: pytest.MonkeyPatch, budget: Budget, times: Iterable[floa
         return looks
 
 
-def test_seconds_in_which_somebody_looks_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_observed_seconds_count(monkeypatch: pytest.MonkeyPatch) -> None:
     times = [number / 10 for number in range(40)]
     looks = _spent(monkeypatch, Budget(2.05, 1e6), times)
     assert looks == [False] * 20 + [True] * 19
@@ -74,7 +74,7 @@ def test_waiting_for_a_processor_does_not_count_against_an_answer(
     assert looks == [False] * 30 + [True] * 9
 
 
-def test_time_given_back_is_kept_for_the_next_call_once(
+def test_refunded_time_is_kept_for_the_next_call(
     monkeypatch: pytest.MonkeyPatch, waited: Callable[[float], None]
 ) -> None:
     waited(3.0)
@@ -106,14 +106,14 @@ def test_a_process_that_shares_one_processor_has_waited_for_it() -> None:
     assert waited_seconds(pids[0]) == 0.0  # because the process has ended
 
 
-def test_a_tree_that_has_ended_has_nobody_and_uses_nothing() -> None:
+def test_an_ended_process_tree_is_empty_and_uses_no_time() -> None:
     with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
         process.wait()
     assert clocks.descendants(process.pid) == []
     assert clocks.cpu_of_tree(process.pid) == 0.0
 
 
-def test_a_tree_is_a_process_with_all_below_it() -> None:
+def test_a_process_tree_includes_all_descendants() -> None:
     code = (
         "import os, subprocess, sys\n"
         "child = subprocess.Popen([sys.executable, '-S', '-c', 'input()'], stdin=subprocess.PIPE)\n"

@@ -59,7 +59,9 @@ ATTEMPTS = [
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_a_student_can_not(student: Callable[[str], Student], attempt: str) -> None:
+def test_the_sandbox_refuses_forbidden_operations(
+    student: Callable[[str], Student], attempt: str
+) -> None:
     text = (
         "import ctypes, fcntl, os\n"
         "def syscall(*args):\n"
@@ -121,7 +123,7 @@ def test_a_worker_ends_with_its_fork_server() -> None:
         session.close()
 
 
-def test_an_honest_student_can(student: Callable[[str], Student]) -> None:
+def test_the_sandbox_allows_harmless_operations(student: Callable[[str], Student]) -> None:
     made = student(
         "import os, torch, colorsys, encodings.utf_16\n"
         "def answer():\n"

@@ -135,7 +135,9 @@ ARGUMENTS: list[tuple[str, Sequence[int], bool]] = [
 
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 @pytest.mark.parametrize(("name", "args", "allowed"), ARGUMENTS)
-def test_arguments_decide(machine: str, name: str, args: Sequence[int], allowed: bool) -> None:
+def test_arguments_decide_whether_a_call_is_allowed(
+    machine: str, name: str, args: Sequence[int], allowed: bool
+) -> None:
     number = LOOKED_AT[name][list(ARCHITECTURES).index(machine)]
     assert number is not None
     assert decided(machine, number, args) == (ALLOW if allowed else DENY)

@@ -43,7 +43,7 @@ def test_a_tensor_arrives_as_it_lies_in_memory(
     assert got.equal(sent)
 
 
-def test_the_environment_that_makes_forks_cheap_is_minded(
+def test_the_environment_for_cheap_forks_takes_effect(
     student: Callable[[str], Student],
 ) -> None:
     made = student(

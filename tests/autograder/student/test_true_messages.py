@@ -35,7 +35,7 @@ OF_VALUES = re.compile(
     re.IGNORECASE,
 )
 
-#: makes a wrong result from a function that returns the right one
+#: a function that makes a wrong result, given one that returns the right result
 Wrong = Callable[[Callable[[], Any]], Any]
 
 

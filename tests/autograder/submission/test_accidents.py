@@ -1,4 +1,4 @@
-"""Submissions with accidents, one student per row of a table, are graded in one run."""
+"""Submissions with accidents are graded in one run, with one student per row in a table."""
 
 from __future__ import annotations
 

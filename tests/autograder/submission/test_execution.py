@@ -18,7 +18,7 @@ def module(*cells: str, names: tuple[str, ...] = ("f",)) -> Any:
 
 
 def executed(*cells: str, names: tuple[str, ...] = ("f",)) -> dict[str, Any]:
-    """Returns the namespace after executing a notebook of these cells."""
+    """Returns the namespace after executing a notebook with these cells."""
     namespace: dict[str, Any] = {"__name__": "answers"}
     execute(module(*cells, names=names).text, "answers.py", namespace, names)
     return namespace

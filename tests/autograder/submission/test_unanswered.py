@@ -1,4 +1,4 @@
-"""If a module contains no answer, the notebook of the same name counts."""
+"""If a module contains no answer, the notebook with the same name counts."""
 
 from __future__ import annotations
 

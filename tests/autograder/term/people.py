@@ -16,7 +16,7 @@ TEAM, TEAM_NAME, TEAM_WEEK = (0, 4), "Night Owls", 5
 
 @dataclass(frozen=True)
 class Student:
-    """One person of the class, as all platforms know them."""
+    """One person in the class, as all platforms know them."""
 
     n: int
 

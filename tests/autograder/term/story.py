@@ -51,7 +51,7 @@ class Tenths(LateSubmissionPlugin):
 c.AssignLatePenalties.plugin_class = Tenths
 """
 
-# the numbers of students with a role, all below 12, so that a class of 12 has them
+# the numbers of students with special roles, all below 12, so that a class of 12 has all of them
 AGAIN = 0
 SAME = (1, 2)
 BY_HAND = 2
@@ -100,7 +100,7 @@ class Term:
         return self.content.names[week - 1]
 
     def maximum(self, week: int) -> float:
-        """Returns the full marks of a week."""
+        """Returns the full marks for a week."""
         return sum(self.content.right(self.name(week)).points.values())
 
     # the events of the term

@@ -424,7 +424,7 @@ def _both(found: Sequence[Member], one: str, other: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_two_changes_may_stand_in_each_other(tmp_path: Path, turned: bool) -> None:
+def test_two_changes_may_be_nested(tmp_path: Path, turned: bool) -> None:
     solution = tmp_path / "solution.py"
     solution.write_text(_SOLUTION)
     found = list(members(solution, "weights", {"torch": torch}))
@@ -587,7 +587,7 @@ def test_huge_numbers_cause_no_warning() -> None:
     assert figures[0][0] == 1e308
 
 
-def test_a_mistake_gets_no_gigabytes() -> None:
+def test_a_mistake_cannot_allocate_gigabytes() -> None:
     with memory_limited(512 << 20), pytest.raises(RuntimeError, match="memory"):
         torch.empty(1 << 30)
     assert torch.empty(1 << 30).numel() == 1 << 30
@@ -765,7 +765,7 @@ def _named(course: Course, place: str, question: str, answer: Any) -> QuestionRe
 
 
 class _FirstWeightsKept(torch.nn.Module):
-    """Reuses the attention weights of an earlier input of the same shape."""
+    """Reuses the attention weights from an earlier input with the same shape."""
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
         super().__init__()

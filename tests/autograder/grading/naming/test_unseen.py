@@ -1,4 +1,4 @@
-"""Tests naming on a sample of `make names`: wrong answers written without knowing the catalog."""
+"""Tests naming on cases from `make names`: wrong answers written without knowing the catalog."""
 
 from __future__ import annotations
 
