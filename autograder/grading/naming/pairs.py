@@ -96,27 +96,35 @@ class PairSearch:
         counts = [self._count(at) for at in places]
         right, alike = self._figures(places, self._right), self._figures(places, self._came)
         chance, partly = np.zeros_like(right), ~right
+        by_chance: list[list[tuple[str, int]]] = [[] for _ in table.rows]
         for test, columns in self._tests.items():
             here = np.repeat([columns.start <= at < columns.stop for at in places], counts)
             partly[:, here] = partly[:, here].any(1, keepdims=True)
             for row in (row for row, of_test in table.samples if of_test == test):
-                right[row, here], chance[row, here] = False, True
-                alike[row, here] = self._is_sample(row, test)
+                right[row, here], chance[row, here], alike[row, here] = False, True, True
+                by_chance[row].append((test, _bits(here[None])[0]))
         rights, alikes, chances, partlys = map(_bits, (right, alike, chance, partly))
         of_answer = (Column([self._came[at]]) for at in places)
         equal = map(Column.figures_equal_to, of_answer, (self._right[at] for at in places), counts)
         (is_right,) = _bits(np.hstack([*equal]))
         rows = [at for at, row in enumerate(table.rows) if row.is_entry]
-        found = [(0, 0, 0), (0, 0, 0)]
-        for one, other in combinations(self._different({*rows} - table.right_rows, every), 2):
+
+        def explained(one: int, other: int) -> int:
             first, second = (~(rights[row] | chances[row]) for row in (one, other))
             own, its = rights[other] & alikes[one] & first, rights[one] & alikes[other] & second
             missed = rights[one] & ~alikes[other] | rights[other] & ~alikes[one]
             missed &= ~(chances[one] & partlys[other] | chances[other] & partlys[one])
             missed |= chances[one] & chances[other] & ~(alikes[one] | alikes[other])
-            if own and its and not missed | first & second & is_right:
-                found.append(((own | its).bit_count(), one, other))
-        (less, *_), (most, one, other) = sorted(found)[-2:]
+            fits = own and its and not missed | first & second & is_right
+            return (own | its).bit_count() if fits else 0
+
+        pairs = combinations(self._different({*rows} - table.right_rows, every), 2)
+        likely = [(one, other) for one, other in pairs if explained(one, other)]
+        for row in {row for pair in likely for row in pair}:  # the other rows need no comparison
+            for test, bits in by_chance[row]:
+                alikes[row] &= ~0 if self._is_sample(row, test) else ~bits
+        found = sorted((explained(one, other), one, other) for one, other in likely)
+        (less, *_), (most, one, other) = [(0, 0, 0), (0, 0, 0), *found][-2:]
         return [Row.of_both(table.rows[one], table.rows[other])] if most > less else []
 
     def _of_entry(self, pairs: Sequence[tuple[int, int]]) -> Iterator[_Pair]:
@@ -222,10 +230,8 @@ class PairSearch:
                 found.append(((not (own and its), vague, -explains, rare), one, other))
         found.sort(key=itemgetter(0))
         pairs = [(one, other) for _, one, other in found if not rows[one].is_entry]
-        kinds = (
-            [p for p in pairs if rows[p[1]].is_entry == is_entry] for is_entry in (False, True)
-        )
-        return tuple(kind[:_PAIRS] for kind in kinds)
+        entries = [pair for pair in pairs if rows[pair[1]].is_entry]
+        return [p for p in pairs if not rows[p[1]].is_entry][:_PAIRS], entries[:_PAIRS]
 
     def _different(self, chosen: Iterable[int], columns: Sequence[int]) -> list[int]:
         """Returns the first row in each group of equal rows, sorted by `_order`.
