@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from .bundle import DATE
 
-#: folders, all of whose modules are included, and single files
+#: the folders that are included completely, and single files
 FOLDERS = (
     *("autograder/student/", "autograder/suite/", "autograder/parts/"),
     "autograder/attention/",

@@ -31,7 +31,7 @@ _WORK = (
     *(".py", ".ipynb", ".txt", ".html", ".pdf", ".doc", ".docx", ".odt"),
     *(".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2"),
 )
-#: in at least this many clones, files that most of them contain are from the template
+#: if there are at least this many clones, files that most of them contain are from the template
 _A_CLASS = 3
 _NO_NEARER = "another file with this name at the same depth was used: which one counts?"
 _NOBODYS = "next to clones, so its student is unknown: collect it separately"

@@ -22,7 +22,7 @@ from ...suite.arguments import Draw
 
 #: the approximate magnitude of the lowest scores, before division by the root of the head size
 _LOW = 48.0
-#: the relative differences: between entries at most, and between the first and the last key
+#: the largest relative difference between entries, and that between the first and the last key
 _APART, _LATER = 0.02, 0.15
 #: the likely cause if scores of `rows_far_apart` give a wrong result
 FAR_APART = (

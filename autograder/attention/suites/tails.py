@@ -11,7 +11,7 @@ import math
 
 import torch
 
-#: the improbability, in nats, that no right answer reaches in practice: -ln(1e-9)
+#: the improbability, in nats, at which an answer counts as wrong: -ln(1e-9)
 SURE = -math.log(1e-9)
 
 

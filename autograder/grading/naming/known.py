@@ -42,8 +42,8 @@ _TABLES = ("steps", "details")
 #: the number of digits of the digest that is a table's key
 _DIGITS = 32
 
-#: of the tests that an entry fails by chance, this many, those with the fewest requests, are
-#: repeated to get samples of its results
+#: an entry's results are sampled in this many of the tests that it fails by chance: in those with
+#: the fewest requests
 _SAMPLED = 2
 #: the maximum number of family members in a table; more would take minutes and rarely name anything
 _MOST_MEMBERS = 450

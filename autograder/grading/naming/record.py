@@ -276,7 +276,7 @@ def _item(key: Any, item: Any, tensors: list[torch.Tensor], with_sizes: bool) ->
     return f"{_form(key, tensors, with_sizes)}: {_form(item, tensors, with_sizes)}"
 
 
-# figures of a tensor
+# functions that compute the figures of a tensor
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:

@@ -21,7 +21,7 @@ from .table import UNKNOWN, Table
 
 #: the maximum number of calls to members for one answer
 MOST_CALLS = 1500
-#: the number of rows, those with the best estimates, for which exact values are computed
+#: exact values are computed only for this many rows, those with the best estimates
 _LIKELY = 4
 #: the second of two mistakes if no row lacks the same errors; the pair gets the name of the first
 UNRAISED = Row("", "", rank=1000, words="a required error is not raised")
