@@ -167,7 +167,7 @@ def test_json_is_read_back_and_ends_no_element(text: str) -> None:
     assert not set("<>&\u2028\u2029\n") & set(script)
 
 
-def test_json_has_no_number_that_json_lacks() -> None:
+def test_json_contains_only_numbers_that_the_format_allows() -> None:
     for number in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="Out of range"):
             escaping.for_json(number)
@@ -192,7 +192,7 @@ def test_a_file_name_is_one_on_any_system(text: str, other: str, suffix: str) ->
 
 
 @given(TEXTS)
-def test_no_name_takes_the_place_of_an_encoded_one(text: str) -> None:
+def test_an_encoded_name_is_encoded_again(text: str) -> None:
     name = escaping.for_file_name(text)
     assume(name != text)
     assert escaping.for_file_name(name) != name

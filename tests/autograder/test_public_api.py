@@ -115,7 +115,7 @@ def test_promised_names_are_there(name: str) -> None:
     assert {promised for promised in PROMISED[name] if not hasattr(module, promised)} == set()
 
 
-def test_every_error_is_in_the_one_tree() -> None:
+def test_every_error_class_has_one_common_base() -> None:
     errors = importlib.import_module("autograder.errors")
     for value in vars(errors).values():
         if isinstance(value, type) and issubclass(value, Exception):

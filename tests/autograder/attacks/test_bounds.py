@@ -150,7 +150,7 @@ def test_a_right_answer_is_computed_with_a_workers_limits(
     assert value.tolist() == torch.ones(3, 3).tril().bool().tolist()
 
 
-def test_naming_counts_a_tensor_as_often_as_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_naming_counts_a_tensor_once_per_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     """An oversized reply is refused before its gradients are searched for infinite numbers."""
 
     def looked_at(tensor: torch.Tensor) -> torch.Tensor:

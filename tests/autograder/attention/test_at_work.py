@@ -102,7 +102,7 @@ def test_the_picture_names_a_layer_that_cannot_do_it(
     assert why in written()
 
 
-def test_the_picture_asks_about_a_loop_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_suggests_that_a_loop_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     def endless() -> nn.Module:
         while True:
             pass

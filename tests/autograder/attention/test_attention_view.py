@@ -25,7 +25,7 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return shown
 
 
-def test_the_page_has_every_weight_and_asks_nobody_else(pages: list[Any]) -> None:
+def test_the_page_contains_every_weight_and_loads_nothing(pages: list[Any]) -> None:
     weights = torch.rand(2, 3, 3).softmax(-1)
     attention_view(weights, ["a", "<b>", "c"], "who & whom", query=1)
     page = pages[0]._repr_html_()
@@ -37,7 +37,7 @@ def test_the_page_has_every_weight_and_asks_nobody_else(pages: list[Any]) -> Non
     assert "http" not in page
 
 
-def test_the_summary_names_no_token_that_gets_nothing(pages: list[Any]) -> None:
+def test_the_summary_leaves_out_tokens_with_almost_no_weight(pages: list[Any]) -> None:
     weights = torch.tensor([[1.0, 0, 0, 0], [0.2, 0.8, 0, 0], [0.3, 0.3, 0.396, 0.004], [0.25] * 4])
     attention_view(weights, ["Vo", "bi", "\n", "So"])
     found = re.search(r"summaries = (\[.*\]), colors", pages[0]._repr_html_())

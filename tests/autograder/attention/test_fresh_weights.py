@@ -21,7 +21,7 @@ def heads_of(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_without_norms_numbers_grow_and_one_word_takes_all(seed: int) -> None:
+def test_without_norms_numbers_grow_and_one_word_gets_all_weight(seed: int) -> None:
     """The lesson `encoder_block` says that this happens in deep stacks."""
     torch.manual_seed(seed)
     x, sizes, largest = torch.randn(1, 8, 64), [], []

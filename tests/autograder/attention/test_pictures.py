@@ -49,7 +49,7 @@ def texts(figure: Figure) -> set[str]:
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 6, 10, 64])
-def test_a_comparison_is_no_wider_than_a_phone_shows(columns: int) -> None:
+def test_a_comparison_fits_on_a_phone(columns: int) -> None:
     side_by_side(lambda: torch.rand(6, columns), torch.rand(6, columns), "title", rows=WORDS)
     assert drawn().get_size_inches()[0] <= WIDEST + 0.9  # 0.9 is for the color bar and labels
 
@@ -74,9 +74,7 @@ def test_small_panels_are_side_by_side_and_wide_ones_stacked() -> None:
     ],
 )
 @pytest.mark.parametrize("draw", [side_by_side, heatmap])
-def test_an_answer_that_gives_no_matrix_is_a_quiet_panel(
-    draw: Any, answer: Any, reason: str
-) -> None:
+def test_a_panel_says_why_an_answer_gives_no_matrix(draw: Any, answer: Any, reason: str) -> None:
     def ask() -> Any:
         if isinstance(answer, Exception):
             raise answer
@@ -86,7 +84,7 @@ def test_an_answer_that_gives_no_matrix_is_a_quiet_panel(
     assert reason.replace("\n", " ") in {text.replace("\n", " ") for text in texts(drawn())}
 
 
-def test_numbers_stand_in_cells_while_there_is_room() -> None:
+def test_numbers_are_written_in_cells_if_there_is_room() -> None:
     heatmap(torch.tensor([[0.25, -torch.inf]]), title="one row")
     assert texts(drawn()) == {"0.25", "-inf"}
     heatmap(torch.rand(30, 30))
@@ -141,7 +139,7 @@ def test_a_single_row_keeps_its_shape() -> None:
     assert drawn().axes[1].get_title() == "expected (6,)"
 
 
-def test_nan_and_infinity_have_colours_of_their_own() -> None:
+def test_nan_and_infinity_have_special_colours() -> None:
     heatmap(torch.tensor([[torch.nan, -torch.inf, 1.0]]))
     assert len(drawn().axes[0].patches) == 1
     assert {"nan", "-inf", "1"} == texts(drawn())
@@ -194,7 +192,7 @@ def test_an_example_is_not_compared() -> None:
     assert "an example" in other
 
 
-def test_an_answer_that_never_ends_is_a_quiet_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_panel_says_that_an_answer_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "SECONDS", 0.2)
 
     def answer() -> torch.Tensor:

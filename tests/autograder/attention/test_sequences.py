@@ -36,7 +36,7 @@ def _colours(row: int) -> list[str]:
     return [to_hex(cell.get_facecolor()) for cell in cells if round(cell.get_y()) == -row]
 
 
-def test_a_hand_points_where_its_angle_is() -> None:
+def test_a_dials_hand_points_in_the_direction_of_its_angle() -> None:
     dials([math.pi / 2], 2, title="angles")
 
     right, up = (np.diff(np.asarray(line.get_xydata()), axis=0)[0] for line in _axes().lines)

@@ -85,7 +85,7 @@ def test_a_seed_always_gives_the_same_stories() -> None:
     )
 
 
-def test_tokens_are_the_text_and_names_fall_into_syllables() -> None:
+def test_tokens_make_up_the_text_and_names_become_syllables() -> None:
     text, _ = stories(50, 3)
     assert "".join(tokens(text)) == text
     assert tokens("At Vobipo's, he") == ["At", " Vo", "bi", "po", "'", "s", ",", " he"]
@@ -101,7 +101,7 @@ def test_no_model_can_be_surprised_less_than_the_grammar() -> None:
     assert 0 < least < KNOWN_CURVE[-1]
 
 
-def test_the_surprise_belongs_to_the_text_not_to_the_choices(
+def test_the_surprise_depends_on_the_text_not_on_hidden_choices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The probabilities of all distinct texts, computed from their surprises, sum to one."""
@@ -217,7 +217,7 @@ def test_training_begins_as_the_known_curve_does(capstone: dict[str, Any]) -> No
     assert train(capstone, 50) == pytest.approx(KNOWN_CURVE[:1], abs=0.01)
 
 
-def test_a_model_of_few_stories_becomes_too_sure(capstone: dict[str, Any]) -> None:
+def test_a_model_trained_on_few_stories_becomes_too_confident(capstone: dict[str, Any]) -> None:
     right, sure = [], []
 
     def loss_on(batch: torch.Tensor) -> torch.Tensor:

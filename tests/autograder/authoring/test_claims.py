@@ -36,7 +36,7 @@ def test_claims_are_found_on_one_line_each() -> None:
     assert claims_in(TEXT) == ["1 / 2 == 0.5", "sum([1, 2]) == 3"]
 
 
-def test_a_text_without_its_claims_has_no_gap() -> None:
+def test_removing_claims_leaves_no_gap_in_a_text() -> None:
     assert without_claims(TEXT) == "Half of it is 0.5.\nSo this goes on.\n\n- a point"
 
 

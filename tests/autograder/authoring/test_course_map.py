@@ -84,7 +84,7 @@ def skipped_in(stage: Stage) -> set[str]:
     return set(re.findall(r"`(\w+)`", stage.skip))
 
 
-def test_what_may_be_skipped_is_an_exercise_that_nothing_needs() -> None:
+def test_only_exercises_that_nothing_needs_may_be_skipped() -> None:
     skipped = {name for stage in WAY.stages for name in skipped_in(stage)}
     exercises = {exercise.name for item in COURSE.assignments for exercise in item.exercises}
     assert skipped <= exercises
@@ -120,7 +120,7 @@ def test_an_assignment_needs_the_parts_of_those_that_it_names(stage: Stage) -> N
         assert parts_in(text) <= allowed, exercise.name
 
 
-def test_a_course_without_a_map_has_none(course: Course) -> None:
+def test_a_course_may_have_no_map(course: Course) -> None:
     assert course_map(course).stages == ()
 
 

@@ -457,7 +457,7 @@ def test_another_content_of_a_students_wheel_is_another_version() -> None:
     assert made("y = 1") == made("y = 1") != made("y = 2")
 
 
-def test_the_whole_course_has_one_wheel_and_one_way_in() -> None:
+def test_the_whole_course_has_one_wheel_and_one_readme() -> None:
     single = {"README.md": b"one", "requirements.txt": b"./x.whl\n", "x.whl": b"", ".github/c": b""}
     folders = {"a": single, "b": single}
     files = whole_course({"a": "First", "b": "Second"}, folders, CourseMap())

@@ -18,7 +18,7 @@ COURSE = load_course(Path(__file__).parents[3])
 
 
 @pytest.mark.parametrize("assignment", COURSE.assignments, ids=lambda item: item.name)
-def test_each_question_has_two_other_ways_that_are_code(assignment: object) -> None:
+def test_each_question_has_two_other_solutions_that_are_code(assignment: object) -> None:
     ways = ways_of(COURSE, assignment)  # type: ignore[arg-type]
     exercises = assignment.exercises  # type: ignore[attr-defined]
     names = {question.name for exercise in exercises for question in exercise.questions}

@@ -39,7 +39,7 @@ def course(tmp_path: Path) -> Course:
     return Course(tmp_path, tuple(Assignment(n, n, (), Limits()) for n in names))
 
 
-def test_the_classs_dates_count_over_the_contents_and_by_section(
+def test_class_dates_override_course_dates_and_may_differ_by_section(
     course: Course, tmp_path: Path
 ) -> None:
     (tmp_path / "due.csv").write_text(DUE)
@@ -102,7 +102,7 @@ def test_a_date_of_an_unknown_assignment_or_section_is_reported(
     ]
 
 
-def test_headings_of_ones_own_tables_may_have_any_case(course: Course, tmp_path: Path) -> None:
+def test_headings_in_instructors_tables_may_have_any_case(course: Course, tmp_path: Path) -> None:
     (tmp_path / "due.csv").write_text("Assignment;Section;Date\nmasks;;2026-05-01 12:00 UTC\n")
     (date,) = read_dates(tmp_path).dates
     assert date == ("masks", "")

@@ -76,7 +76,7 @@ def test_a_new_list_keeps_extra_time_and_reports_changes(tmp_path: Path) -> None
     assert change.people[0].extra == timedelta(days=2)
 
 
-def test_a_list_without_names_takes_nobodys_name_away(tmp_path: Path) -> None:
+def test_a_list_without_names_removes_no_names(tmp_path: Path) -> None:
     path = tmp_path / "list.csv"
     path.write_text("student,name,email,section\nada,Ada L,a@b.example,B\nben,Ben B,,A\n")
     write_roster(tmp_path, path)
@@ -134,7 +134,7 @@ def test_no_extension_is_lost_where_many_are_granted_at_once(tmp_path: Path) -> 
     assert len(read_extensions(tmp_path)) == 40
 
 
-def test_a_withdrawal_wants_a_reason_and_can_be_taken_back(tmp_path: Path) -> None:
+def test_a_withdrawal_requires_a_reason_and_can_be_undone(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="why"):
         withdraw(tmp_path, ("ada", "masks"), "  ")
     withdraw(tmp_path, ("ada", "masks"), "left the course")
@@ -156,7 +156,7 @@ def test_one_withdrawal_covers_all_work_until_a_newer_decision(
     assert ("ada", "other") in read_withdrawals(tmp_path)
 
 
-def test_a_newer_origin_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
+def test_a_newer_origin_replaces_the_earlier_one(tmp_path: Path) -> None:
     write_origins(tmp_path, [Origin("ada", "masks", "Canvas", mark="late"), Origin("b", "masks")])
     write_origins(tmp_path, [Origin("ada", "masks", "Canvas", number="7")])
     assert read_origins(tmp_path)["ada", "masks"] == Origin("ada", "masks", "Canvas", number="7")

@@ -47,7 +47,7 @@ def test_columns_are_recognized_in_any_case_split_or_in_german(text: str, tmp_pa
     }
 
 
-def test_another_platforms_list_fills_in_and_takes_nothing_away(tmp_path: Path) -> None:
+def test_another_platforms_list_adds_data_and_removes_none(tmp_path: Path) -> None:
     bring(tmp_path, CANVAS)
     bring(tmp_path, "student,extra_time,grader\nada1,1d,tom\n")
     change = bring(
@@ -67,7 +67,7 @@ def test_another_platforms_list_fills_in_and_takes_nothing_away(tmp_path: Path) 
     assert found["amuller2"].email == "amuller2@uni.example"
 
 
-def test_two_people_of_one_name_stay_two(tmp_path: Path) -> None:
+def test_two_people_with_one_name_remain_separate(tmp_path: Path) -> None:
     bring(tmp_path, CANVAS)
     change = bring(tmp_path, "name,email\nAnna Müller,anna@uni.example\n")
     assert change.added == ("anna@uni.example",)
@@ -76,7 +76,7 @@ def test_two_people_of_one_name_stay_two(tmp_path: Path) -> None:
     assert "'Anna Müller' (anna@uni.example) may be 'amueller' or 'amuller2'" in doubt
 
 
-def test_moodles_number_of_one_assignment_replaces_no_number(tmp_path: Path) -> None:
+def test_moodles_number_for_one_assignment_replaces_no_other_number(tmp_path: Path) -> None:
     bring(tmp_path, CANVAS)
     bring(
         tmp_path, "Identifier,Full name,Email address\nParticipant 7,Ada Lovelace,ada@u.example\n"

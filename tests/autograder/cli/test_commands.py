@@ -73,7 +73,7 @@ def test_every_command_refuses_an_option_that_is_given_twice() -> None:
     assert [one.name for one in leaves(cli) if not isinstance(one, StrictCommand)] == []
 
 
-def test_files_that_are_not_up_to_date_are_one_line() -> None:
+def test_outdated_files_are_reported_in_one_line() -> None:
     assert _not_fresh([]) == []
     (line,) = _not_fresh([f"a/{number}.py: differs" for number in range(6)])
     assert line.startswith(

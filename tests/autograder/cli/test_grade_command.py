@@ -110,7 +110,7 @@ def test_a_suite_with_an_error_stops_only_its_assignment(tmp_path: Path) -> None
         grade_class([engine], alone, RunEvents(), backend=backend)
 
 
-def test_a_misspelt_place_of_the_secret_makes_no_new_one(tmp_path: Path) -> None:
+def test_a_misspelt_path_to_the_secret_creates_no_secret(tmp_path: Path) -> None:
     (tmp_path / "submitted" / "ada" / "simplified_attention").mkdir(parents=True)
     with pytest.raises(autograder.UserError, match="clas does not exist"):
         autograder.grade(
@@ -163,7 +163,7 @@ def test_a_class_without_anything_to_grade_is_listed_once(
     assert listed.count(str(submitted)) == 1
 
 
-def test_an_assignment_that_is_not_there_has_no_mistakes_either(tmp_path: Path) -> None:
+def test_a_missing_assignment_has_no_mistakes(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").touch()
     with pytest.raises(autograder.AutograderError, match="no assignment is called 'nope'"):
         autograder.unnamed_mistakes(tmp_path, "nope", course=ROOT)

@@ -81,7 +81,7 @@ def test_a_request_that_trickles_in_is_given_up() -> None:
         *(("evil.example:8080", b"403"), ("127.0.0.1.evil.example", b"403")),
     ],
 )
-def test_only_this_machine_is_a_host(host: str, status: bytes) -> None:
+def test_only_requests_to_this_machines_name_are_accepted(host: str, status: bytes) -> None:
     with serving() as server:
         url = f"http://127.0.0.1:{server.server_port}"
         head = f"POST /lab/scores.py HTTP/1.1\r\nHost: {host}\r\nContent-Length: 21"

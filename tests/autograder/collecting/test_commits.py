@@ -146,7 +146,7 @@ _VERSION = tuple(int(part) for part in git(Path.cwd(), "version").split()[2].spl
 
 
 @pytest.mark.skipif(_VERSION < (2, 40), reason="git fetches from a bundle since version 2.40")
-def test_a_newer_git_runs_a_hook_of_such_folders(repository: Path, tmp_path: Path) -> None:
+def test_a_newer_git_runs_a_hook_in_a_malicious_folder(repository: Path, tmp_path: Path) -> None:
     (tmp_path / "programs").mkdir()
     log, hook = tmp_path / "called", tmp_path / "programs" / "hook"
     hook.write_text(f'#!/bin/sh\necho "$0" >> {log}\n')
@@ -317,7 +317,9 @@ def test_only_a_limited_number_of_packs_is_read(
     assert len(read) == 5
 
 
-def test_a_git_file_that_names_another_repository_is_none(repository: Path, tmp_path: Path) -> None:
+def test_a_git_file_naming_another_repository_is_not_followed(
+    repository: Path, tmp_path: Path
+) -> None:
     (tmp_path / "mal").mkdir()
     (tmp_path / "mal/.git").write_text("gitdir: ../repository/.git\n")
     (tmp_path / "eve").mkdir()

@@ -130,7 +130,7 @@ def _collected(tmp_path: Path, attack: str, first: bool) -> tuple[CollectReport,
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("first", [True, False], ids=["attack_first", "honest_first"])
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_neighbour_keeps_the_file_and_nothing_leaves_its_place(
+def test_an_attack_changes_no_other_submission_and_escapes_no_folder(
     tmp_path: Path, attack: str, first: bool
 ) -> None:
     report, submitted = _collected(tmp_path, attack, first)
@@ -188,7 +188,7 @@ def test_files_of_one_submission_share_a_limit_of_bytes() -> None:
         allowance.read(entry)
 
 
-def test_a_list_of_files_without_end_is_not_read() -> None:
+def test_an_endless_list_of_files_is_not_read() -> None:
     """Reading the list would take a gigabyte, although the archive that contains it is small."""
     assert len(opened(_list(20_000)).namelist()) == 20_000
     with pytest.raises(zipfile.BadZipFile, match="its list of files is larger than 10 MB"):

@@ -345,7 +345,7 @@ def test_the_same_file_twice_is_not_a_conflict(
     assert report.missing == ()
 
 
-def test_one_submission_cant_use_up_what_others_may_hold(
+def test_one_submission_cannot_use_up_the_others_limits(
     bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     flood = {f"{n}.zip": {f"{m}": b"" for m in range(3_000)} for n in range(2)}
@@ -356,7 +356,7 @@ def test_one_submission_cant_use_up_what_others_may_hold(
     assert len([path for path in there() if path.startswith("ada")]) <= 1_000
 
 
-def test_many_lines_about_one_owner_are_summed_up(bring: Callable[..., CollectReport]) -> None:
+def test_many_reports_about_one_owner_are_summarized(bring: Callable[..., CollectReport]) -> None:
     report = bring({"ada.zip": {f"__MACOSX/{n}": b"" for n in range(900)}, "b/softmax.py": b"1"})
     assert len(report.skipped) < 25
     assert "and 880 more files" in report.skipped[-1].reason
@@ -397,7 +397,7 @@ def test_moodles_worksheet_states_the_times(
     assert any("vorgestern" in note for note in report.looks)
 
 
-def test_a_worksheet_of_another_assignment_states_nobodys_time(
+def test_a_worksheet_for_another_assignment_gives_no_time(
     bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]], tmp_path: Path
 ) -> None:
     (tmp_path / "sheet.csv").write_text(WORKSHEET, encoding="utf-8")
@@ -458,7 +458,7 @@ def test_students_missing_on_the_roster_are_noted(
     assert report.notes == ("not on the class's roster: 'stranger'",)
 
 
-def test_nbgraders_own_time_counts_in_its_own_place_only(
+def test_nbgraders_timestamp_counts_only_in_the_submissions_folder(
     tmp_path: Path, there: Callable[[], dict[str, bytes]]
 ) -> None:
     stamp = b"2026-03-01 12:00:00 UTC\n"
@@ -475,7 +475,7 @@ def test_nbgraders_own_time_counts_in_its_own_place_only(
     assert "cannot state the time of their own" in reason
 
 
-def test_names_that_are_lists_of_each_other_become_nobody() -> None:
+def test_names_that_are_nested_lists_are_ignored() -> None:
     lists = ["  a0: &a0 [x]"]
     lists += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
     people = "  :submitters:\n  - :name: *a29\n    :sid: 7\n  - :email: [*a29]\n"

@@ -148,7 +148,7 @@ def test_moodles_number_says_who_it_is_in_one_assignment_only(tmp_path: Path) ->
     assert read_origins(folder)["Ada Byron", "masks"].name == "Ada King"
 
 
-def test_a_name_unusable_as_a_folder_survives_a_change(tmp_path: Path) -> None:
+def test_a_student_renamed_from_an_unusable_name_keeps_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "course"
     for name in ('Bob "Bo" B?', "Robert Bee"):
         bring(folder, {f"{name}_8_assignsubmission_file/masking.py": name})

@@ -309,7 +309,7 @@ def test_students_without_a_submission_are_exported_as_chosen(term: Term) -> Non
         (("--section", "B", "--missing", "zero"), {"zoe", "emil"}),
     ],
 )
-def test_a_section_or_a_graders_people_are_chosen(
+def test_an_export_can_be_limited_to_a_section_or_grader(
     term: Term, options: tuple[str, ...], students: set[str]
 ) -> None:
     assert set(term.grades(*options)) == students

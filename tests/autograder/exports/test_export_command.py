@@ -91,6 +91,6 @@ def test_an_unknown_assignment_or_format_is_refused_with_known_ones(graded: Path
     assert "known: canvas, csv, excel, gradescope" in str(call("xls", graded).exception)
 
 
-def test_a_results_file_takes_a_class_folders_place(graded: Path) -> None:
+def test_a_results_file_may_replace_a_class_folder(graded: Path) -> None:
     assert call("markdown", graded / "results.jsonl").return_value == 0
     assert (graded / "grades.md").read_text().startswith("# Grades")

@@ -234,7 +234,7 @@ def test_any_name_and_message_is_written_without_control_characters(
         assert len(root.findall(".//failure")) == 4
 
 
-def test_an_answer_that_is_no_answer_is_named_everywhere(
+def test_every_export_explains_why_an_answer_could_not_be_judged(
     make_result: Callable[..., SubmissionResult],
     make_question: Callable[..., QuestionResult],
     tmp_path: Path,

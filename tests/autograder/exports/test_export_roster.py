@@ -160,7 +160,7 @@ def test_a_student_is_known_by_any_name_that_canvas_uses(
     assert [row["ID"] for row in rows_of(written.path) if row["Masks (4711)"] == "4"] == ["102"]
 
 
-def test_namesakes_get_nobodys_grade_and_are_reported(
+def test_namesakes_get_no_grade_and_are_reported(
     make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     canvas.write_text(CANVAS + '"Lovelace, Ada",104,S-4,ada2,One,,,\n', encoding="utf-8")
@@ -188,7 +188,7 @@ def test_a_student_renamed_in_canvas_is_found_by_number(
     assert [roster.people[row]["ID"] for row in found.students_of] == ["102"]
 
 
-def test_an_identifier_is_surer_than_a_name(
+def test_an_identifier_counts_before_a_name(
     make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     canvas.write_text(CANVAS + '"Ada, Else",104,ada lovelace,e,One,,,\n', encoding="utf-8")

@@ -53,7 +53,7 @@ def folder(class_folder: Path, make_result: Callable[..., SubmissionResult]) -> 
     ],
     ids=["section", "blank", "student", "all"],
 )
-def test_only_chosen_people_lose_by_missing_work(
+def test_missing_work_counts_as_zero_only_for_chosen_people(
     folder: Path,
     course: Course,
     tmp_path: Path,

@@ -15,7 +15,7 @@ def arrived(hours: float) -> Lateness:
     return lateness(DUE + timedelta(hours=hours), DUE)
 
 
-def test_spots_keep_times_and_points_of_a_few() -> None:
+def test_the_plot_keeps_times_and_points_of_a_few_submissions() -> None:
     spots = arrival_spots([(arrived(-48), 1.0), (arrived(3), 0.25), (None, 1.0)])
     assert [(s.hours, s.share, s.submissions) for s in spots] == [(-48.0, 1.0, 1), (3.0, 0.25, 1)]
     plot = arrival_plot(spots)
@@ -28,7 +28,7 @@ def test_spots_keep_times_and_points_of_a_few() -> None:
     assert late.text == "1 submission 3 h after: 25 % of the points"
 
 
-def test_the_plot_of_a_large_class_is_as_small() -> None:
+def test_the_plot_of_a_large_class_is_small_too() -> None:
     found = [(arrived(n / 7 - 200), n % 101 / 100) for n in range(3000)]
     spots = arrival_spots(found)
     assert sum(spot.submissions for spot in spots) == 3000

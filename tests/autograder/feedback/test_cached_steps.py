@@ -68,7 +68,7 @@ def test_a_removed_page_is_written_again(a_class: Path) -> None:
     assert _write(a_class).is_file()
 
 
-def test_a_damaged_memory_is_ignored(a_class: Path) -> None:
+def test_a_damaged_record_of_written_pages_is_ignored(a_class: Path) -> None:
     (a_class / ".made.json").write_text('{"feedback": 3}')
     page = a_class / "feedback/ada/masks/feedback.html"
     page.write_text("torn")

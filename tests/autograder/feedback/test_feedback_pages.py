@@ -49,7 +49,7 @@ def test_a_page_shows_score_verdicts_tests_hint_and_next_step(
         assert part in words
 
 
-def test_other_ways_are_shown_below_right_answers_only(
+def test_other_solutions_are_shown_below_right_answers_only(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     names = ("causal_mask", "mask_scores")
@@ -65,7 +65,7 @@ def test_other_ways_are_shown_below_right_answers_only(
     assert "mask_scores costs" not in words
 
 
-def test_other_ways_are_read_once_for_a_class(
+def test_other_solutions_are_read_once_for_a_class(
     course: Course,
     class_folder: Path,
     make_result: Callable[..., SubmissionResult],

@@ -156,7 +156,9 @@ def test_data_of_the_script_cannot_end_its_element(make_result: MakeResult) -> N
     assert document["rows"] == [[0, 1, 0.0, 0, 0, 0, -1]]
 
 
-def test_nothing_turns_the_direction_of_what_the_script_shows(make_result: MakeResult) -> None:
+def test_nothing_changes_the_text_direction_of_what_the_script_shows(
+    make_result: MakeResult,
+) -> None:
     turned = "a\u202eb"
     result = make_result(turned, message=turned)
     codes = {

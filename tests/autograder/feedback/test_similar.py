@@ -90,7 +90,7 @@ def test_a_notebook_is_compared_with_a_module(pair: Path) -> None:
     assert "<b>" not in page and "http:" not in page and "https:" not in page
 
 
-def test_without_names_the_pair_has_none(pair: Path) -> None:
+def test_a_pair_has_no_names_if_they_are_hidden(pair: Path) -> None:
     from autograder.operations.grades import DisplayOptions
 
     (found,) = autograder.similar(pair, DisplayOptions(is_anonymous=True), course=pair.parent)

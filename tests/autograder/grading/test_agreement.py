@@ -110,7 +110,7 @@ def test_whole_numbers_that_a_test_reads_must_be_equal(look: Look) -> None:
     ],
 )
 @pytest.mark.parametrize("tolerance", [None, EXACT])
-def test_numbers_agree_where_the_comparison_says_so(numbers: list[float], tolerance: Any) -> None:
+def test_numbers_agree_if_the_comparison_accepts_them(numbers: list[float], tolerance: Any) -> None:
     got = [torch.tensor(numbers), RIGHT[1]]
     agreed = _agreement(lambda value: difference(value, RIGHT, tolerance))
     assert agreed.holds([_reply(got)]) == (difference(got, RIGHT, tolerance) is None)

@@ -26,7 +26,7 @@ EXERCISES = (
 
 
 @pytest.mark.parametrize(("assignment", "name"), EXERCISES)
-def test_right_ones_pass_and_wrong_ones_only_if_explained(
+def test_right_variants_pass_and_wrong_ones_only_if_explained(
     course: Course, assignment: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exercise = course.assignment(assignment).exercise(name)

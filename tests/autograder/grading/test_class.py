@@ -70,7 +70,7 @@ def test_a_known_mistake_is_called_by_its_name(a_class: ClassFolder) -> None:
     assert question.hint
 
 
-def test_two_mistakes_at_once_are_called_by_neither_name(a_class: ClassFolder) -> None:
+def test_two_simultaneous_mistakes_are_not_named_as_one(a_class: ClassFolder) -> None:
     text = TWO + "def attention_scores(q, k):\n    return (k @ q.transpose(-2, -1)).detach() * 2\n"
     result = a_class.grade_one(scores=text)
     assert result.exercises[0].questions[1].misconception is None

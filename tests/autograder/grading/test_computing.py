@@ -115,7 +115,7 @@ class Attention(nn.Module):
     [a for a in ATTACKS if a.kind in _REACHING and (a.body or a.attempt)],
     ids=lambda attack: attack.name,
 )
-def test_no_attack_that_reaches_out_becomes_content(attack: Attack) -> None:
+def test_attacks_that_use_the_system_are_refused_as_content(attack: Attack) -> None:
     body = textwrap.indent(attack.body or attack.attempt, "    ")
     assert uses_besides_computing(f"import torch\ndef target(x):\n{body}\n    return x")
 

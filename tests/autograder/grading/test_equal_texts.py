@@ -81,7 +81,7 @@ def test_calls_with_results_of_earlier_calls_are_repeated_once(
     assert judged()["multi_head_wrapper"] == 2
 
 
-def test_a_repeat_keeps_what_is_its_own(a_class: ClassFolder) -> None:
+def test_a_repeated_text_keeps_its_own_missing_exercise(a_class: ClassFolder) -> None:
     wrong = "def attention_score(query, key):\n    return 0 / 0\n"
     for number in range(4):
         a_class.submit(f"s{number}", scores=wrong)

@@ -65,7 +65,9 @@ def results(root: Path) -> dict[str, Any]:
     return document
 
 
-def test_a_submission_is_graded_as_it_is_here(harness: Path, fork_server: object) -> None:
+def test_gradescope_gives_the_same_score_as_this_machine(
+    harness: Path, fork_server: object
+) -> None:
     work = ROOT / "examples" / "submitted" / "dmitri" / ASSIGNMENT
     shutil.copytree(work, harness / "submission", dirs_exist_ok=True)
     # an archive that can't be opened costs no points

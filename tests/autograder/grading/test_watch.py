@@ -112,7 +112,7 @@ def test_memory_needed_to_judge_a_reply_is_the_answers_fault() -> None:
     assert isinstance(blamed(AssertionError("wrong")), AssertionError)
 
 
-def test_each_stage_has_the_time_of_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_stage_is_charged_for_the_time_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([10.0, 11.0, 13.0, 20.0, 24.0, 30.0, 32.0])
     monkeypatch.setattr(time, "thread_time", lambda: next(times))
     watch = Watch()

@@ -154,7 +154,7 @@ def test_a_file_that_ends_early_is_downloaded_again(canvas: Canvas, tmp_path: Pa
         ("moodle", "https://m.example/user/index.php?id=7", ("https://m.example", "7")),
     ],
 )  # fmt: skip
-def test_the_address_is_that_of_the_browser(
+def test_the_address_may_be_copied_from_the_browser(
     platform: str, url: str, expected: tuple[str, str]
 ) -> None:
     assert address_of(platform, url) == Address(platform, *expected)

@@ -74,7 +74,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(part)
 
 
-def test_an_answer_of_another_form_is_an_error(site: Canvas | Moodle) -> None:
+def test_a_response_with_another_format_is_an_error(site: Canvas | Moodle) -> None:
     honest, lies, platform = site.answer, 0, open_site(site)
     for seed in range(8):
         chance = random.Random(seed)
@@ -139,7 +139,7 @@ def test_a_redirect_takes_no_grade_to_another_site(
         assert bool(other.requests) == (status < 307)
 
 
-def test_an_answer_without_end_is_given_up(
+def test_an_endless_response_is_given_up(
     site: Canvas | Moodle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platform = open_site(site)
@@ -152,7 +152,7 @@ def test_an_answer_without_end_is_given_up(
         platform.members()
 
 
-def test_a_list_without_end_is_given_up(
+def test_an_endless_list_is_given_up(
     canvas: Canvas, moodle: Moodle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform_records, "_MOST_ITEMS", 500)

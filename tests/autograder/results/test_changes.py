@@ -93,7 +93,7 @@ def test_a_line_that_the_grader_failed_on_changes_nothing(make_result: MakeResul
     assert changes(attempts([make_result("ada"), failed])) == []
 
 
-def test_the_line_before_is_the_last_one_looked_at(make_result: MakeResult) -> None:
+def test_changes_are_relative_to_the_last_line_looked_at(make_result: MakeResult) -> None:
     lines = [make_result("ada", (score, 0.0, 0.0)) for score in (0.0, 1.0, 2.0)]
     (since_first,), (since_look,) = changes(attempts(lines)), changes(attempts(lines, {"masks": 2}))
     assert (since_first.difference, since_look.difference) == (2.0, 1.0)

@@ -25,7 +25,7 @@ def path(tmp_path: Path, make_result: MakeResult) -> Path:
     return tmp_path / "results.jsonl"
 
 
-def test_they_are_the_last_of_all_lines(path: Path) -> None:
+def test_last_results_are_the_last_lines_of_submissions(path: Path) -> None:
     expected = list(last_of(read_results(path)))
     results = LastResults(path)
     assert [r.attempt for r in results] == [2, 1, 1]

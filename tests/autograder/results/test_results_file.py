@@ -48,7 +48,7 @@ def test_a_line_that_is_not_a_result_is_reported_briefly(line: bytes, results: P
         lambda folder: autograder.write_feedback(folder),
     ],
 )
-def test_an_unfinished_last_line_is_refused_with_the_repairing_command(
+def test_an_incomplete_last_line_is_refused_with_the_repairing_command(
     use: Callable[[Path], object], results: Path, class_folder: Path
 ) -> None:
     whole = results.read_bytes()

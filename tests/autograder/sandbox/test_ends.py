@@ -62,7 +62,7 @@ def test_every_signal_that_ends_a_worker_is_named(number: int) -> None:
     assert str(fault)
 
 
-def test_own_signals_are_ignored_except_those_that_end_every_worker() -> None:
+def test_signals_are_ignored_except_those_that_end_every_worker() -> None:
     assert set(confine._SIGNALS_IGNORED) | confine._SIGNALS_LEFT == signal.valid_signals()
 
 

@@ -76,11 +76,11 @@ def _shut_doors(grader: list[str], tier: Tier) -> int:
 
 
 @pytest.mark.parametrize("tier", [Tier.A, Tier.B, Tier.C])
-def test_doors_are_shut_for_an_ordinary_users_students(tier: Tier) -> None:
+def test_operations_are_refused_if_an_ordinary_user_grades(tier: Tier) -> None:
     assert _shut_doors(ORDINARY_USER, tier) > MANY
 
 
-def test_doors_are_shut_in_a_container() -> None:
+def test_operations_are_refused_in_a_container() -> None:
     assert _shut_doors(CONTAINER, Tier.C) > MANY
 
 

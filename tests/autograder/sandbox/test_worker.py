@@ -31,7 +31,7 @@ def test_one_tensor_passed_twice_stays_one(student: Callable[[str], Student]) ->
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_tensor_arrives_as_it_lies_in_memory(
+def test_a_tensor_arrives_with_the_same_memory_layout(
     student: Callable[[str], Student], layout: Callable[[torch.Tensor], torch.Tensor]
 ) -> None:
     made = student("def facts(x):\n    return list(x.stride()), x.storage_offset() > 0, x")
@@ -285,7 +285,7 @@ def test_an_absent_library_affects_only_those_who_use_it(
         ("raise KeyboardInterrupt", errors.AnswerRaised),
     ],
 )
-def test_every_end_has_its_name(
+def test_every_way_to_fail_has_its_own_error(
     student: Callable[[str], Student], body: str, fault: type[Exception]
 ) -> None:
     made = student(f"def answer():\n    {body}")
@@ -293,7 +293,7 @@ def test_every_end_has_its_name(
         made.call("answer")
 
 
-def test_a_worker_is_nobody_and_knows_no_project(student: Callable[[str], Student]) -> None:
+def test_a_worker_has_no_rights_and_no_project_modules(student: Callable[[str], Student]) -> None:
     made = student(
         "import os, sys, importlib.util\n"
         "def facts():\n"
@@ -307,7 +307,7 @@ def test_a_worker_is_nobody_and_knows_no_project(student: Callable[[str], Studen
     assert not any("TOKEN" in name or "PYTEST" in name for name in environment)
 
 
-def test_memory_of_one_student_is_not_the_next_ones(student: Callable[[str], Student]) -> None:
+def test_one_students_memory_is_not_visible_to_the_next(student: Callable[[str], Student]) -> None:
     student("import builtins\nbuiltins.mine = 1\nimport torch\ntorch.softmax = None")
     made = student(
         "import builtins, torch\n"

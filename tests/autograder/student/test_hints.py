@@ -50,7 +50,7 @@ def test_no_hint_is_left_where_all_passes(folder: Path, solve: Callable[[str], N
     assert found.why == "all questions of this exercise pass their checks"
 
 
-def test_shown_hints_are_remembered_in_the_folder_by_question(folder: Path) -> None:
+def test_the_folder_remembers_shown_hints_by_question(folder: Path) -> None:
     next_hint(folder, "sums")
     next_hint(folder, "half")
     state = json.loads((folder / ".autograder.json").read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"hints_shown": 3}', '{"hints_shown": {"a": []}}'])
-def test_a_damaged_memory_is_named_and_what_to_do(folder: Path, text: str) -> None:
+def test_a_damaged_record_of_hints_is_reported_with_a_remedy(folder: Path, text: str) -> None:
     (folder / ".autograder.json").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"\.autograder\.json is damaged: .*Delete it"):
         next_hint(folder, "sums")

@@ -85,14 +85,14 @@ def test_a_bundle_without_sentences_checks_all_the_same(folder: Path, damage: st
     assert "mistake:" not in _checked(folder) and "It looks as if" not in _checked(folder)
 
 
-def test_words_of_a_solution_do_not_make_its_sentences_old(tool: ModuleType) -> None:
+def test_comments_in_a_solution_do_not_make_sentences_outdated(tool: ModuleType) -> None:
     code_of = tool.code_of
     text = 'def f(x):  # (T,)\n    """Adds one."""\n    return x + 1\n'
     assert code_of(text) == code_of("# new\ndef f(x):\n    return x + 1  # more\n")
     assert code_of(text) != code_of(text.replace("+ 1", '+ "# 1"'))
 
 
-def test_a_sentence_is_read_with_the_same_answers_only(tmp_path: Path) -> None:
+def test_a_sentence_can_be_read_only_with_the_same_answers(tmp_path: Path) -> None:
     right, error = comparable_text(torch.tensor([1.0, -0.0])), "raised ValueError: no"
     place, text = sealed(["Which sum is it?"], {"one": [right], "other": [error]})
     (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
@@ -159,7 +159,7 @@ def test_weights_are_compared_whatever_their_order() -> None:
     assert comparable_text(one) != comparable_text({"query": key, "key": query})
 
 
-def test_implementations_in_turn_give_what_each_gives_alone() -> None:
+def test_implementations_give_the_same_answers_in_turn_as_alone() -> None:
     suite = ROOT / "tests" / "public" / "simplified_attention" / "test_softmax.py"
     right = vars(load_module(ROOT / "solutions" / "simplified_attention" / "softmax.py"))
     wrong: dict[str, Callable[..., object]] = {
@@ -278,7 +278,7 @@ def test_the_bundle_describes_the_current_checks_and_catalogue(
     assert old == [], "make student-mistakes, then make release"
 
 
-def test_entries_alone_give_the_sentences_of_entries(course: Course, tool: ModuleType) -> None:
+def test_entries_without_families_give_the_same_sentences(course: Course, tool: ModuleType) -> None:
     assignment = course.assignment("simplified_attention")
     document = json.loads((ROOT / "source" / assignment.name / MISTAKES).read_text("utf-8"))
     for question, entries in tool.entry_sentences(course, assignment.exercises[0]).items():

@@ -54,7 +54,7 @@ def test_the_page_is_what_the_program_says() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run this file to write the page again"
 
 
-def test_no_advice_speaks_of_our_own_plumbing() -> None:
+def test_no_advice_mentions_our_internal_machinery() -> None:
     texts = [row.to_do for row in TABLE]
     assert not [text for text in texts if re.search(r"cotangent|traceback|worker|wire", text)]
 

@@ -43,7 +43,7 @@ def test_a_name_of_a_cell_above_says_what_to_run(
     assert ("○" in output) == bool(explanation)
 
 
-def test_cells_say_it_while_nothing_of_ours_is_loaded() -> None:
+def test_a_cell_explains_missing_names_before_the_package_is_imported() -> None:
     for path in sorted((Path(__file__).parents[3] / "assignments").glob("*/*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]

@@ -185,7 +185,7 @@ def test_a_calls_rule_is_found_in_the_cells_that_ran(here: Path) -> None:
     ("name", "words"),
     [("test_rows_sum_to_one", "rows sum to one"), ("test_sizes[2-3]", "sizes [2-3]")],
 )
-def test_names_of_tests_read_as_words(name: str, words: str) -> None:
+def test_a_tests_name_is_shown_as_words(name: str, words: str) -> None:
     assert readable(name) == words
 
 

@@ -90,9 +90,7 @@ CLAIMS = {
     "Pictures have a transparent background": (
         f"{ATTENTION}/test_pictures.py::test_jupyter_puts_no_box_behind_a_picture"
     ),
-    "even on a phone": (
-        f"{ATTENTION}/test_pictures.py::test_a_comparison_is_no_wider_than_a_phone"
-    ),
+    "even on a phone": (f"{ATTENTION}/test_pictures.py::test_a_comparison_fits_on_a_phone"),
     "the last code cell uses what you have built": (
         f"{NOTEBOOKS}::test_the_last_cell_of_five_assignments_uses_an_answer"
     ),
@@ -100,7 +98,7 @@ CLAIMS = {
         f"{NOTEBOOKS}::test_the_last_cell_of_five_assignments_uses_an_answer"
     ),
     "within a few seconds": f"{NOTEBOOKS}::test_a_solved_notebook_is_quick",
-    "from 810 small sentences": f"{ATTENTION}/test_at_work.py::test_each_pronoun_is_that_of_its",
+    "from 810 small sentences": f"{ATTENTION}/test_at_work.py::test_each_pronoun_fits_its_person",
     "to find the right pronouns": f"{ATTENTION}/test_at_work.py::test_a_part_learns_pronouns",
     "arrows show where each of its heads looks": (
         f"{ATTENTION}/test_at_work.py::test_heads_have_a_colour_each"
@@ -134,7 +132,7 @@ TOOLS = {
         f"{STUDENT}/test_one_failure_at_a_time.py::test_the_repeated_call_has_the_numbers"
     ),
     "the shapes in each line of your function": (
-        f"{STUDENT}/test_trace.py::test_each_line_has_the_shapes_that_it_gave_names"
+        f"{STUDENT}/test_trace.py::test_each_line_shows_the_shapes_that_it_assigns"
     ),
     "to see your result next to the expected one": (
         "tests/autograder/attention/test_pictures.py::test_cells_that_differ_have_a_frame"

@@ -42,7 +42,7 @@ def text_of(code: str, *args: torch.Tensor) -> str:
     )
 
 
-def test_each_line_has_the_shapes_that_it_gave_names() -> None:
+def test_each_line_shows_the_shapes_that_it_assigns() -> None:
     text = text_of(CODE, torch.ones(2, 3, 4), torch.ones(4, 5))
     assert "project, project.py:2:  x (2, 3, 4), weight (4, 5)" in text
     assert "wide (1, 2, 3, 4)" in text
@@ -77,7 +77,7 @@ def test_the_command_traces_the_failing_call(folder: Path) -> None:
     assert "y (1, 2)" in trace_folder(folder, "plus_one")
 
 
-def test_letters_keep_the_size_that_they_met_first() -> None:
+def test_letters_keep_their_first_size() -> None:
     letters = Letters({"H": 2})
     assert letters.fits("(..., T, d)", (7, 3, 4))
     assert letters.fits("(..., T, H * d)", (7, 3, 8))
@@ -91,7 +91,7 @@ def test_shapes_are_read_from_docstrings_and_comments() -> None:
     assert commented_shape("x = f(x)  # see (the notes) below") is None
 
 
-def test_a_debugger_that_an_answer_starts_is_gone_after_it() -> None:
+def test_a_debugger_that_an_answer_starts_ends_with_the_answer() -> None:
     before = sys.gettrace()
 
     with quiet(LimitedOutput()):

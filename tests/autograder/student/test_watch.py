@@ -61,7 +61,7 @@ def test_a_saved_module_or_notebook_is_its_exercise(folder: Path) -> None:
     ) == [("halves",), ("sums",)]
 
 
-def test_files_that_come_and_go_count_and_others_do_not(folder: Path) -> None:
+def test_a_deleted_or_new_answer_counts_but_no_other_file(folder: Path) -> None:
     assert seen(
         folder,
         lambda: (folder / "halves.py").unlink(),

@@ -178,7 +178,7 @@ VALUES: dict[str, tuple[tuple[str, ...], object]] = {
 
 
 @pytest.mark.parametrize("case", VALUES)
-def test_the_module_computes_what_the_notebook_means(case: str) -> None:
+def test_the_module_computes_what_the_notebook_does(case: str) -> None:
     cells, expected = VALUES[case]
     assert value(*cells) == expected
 

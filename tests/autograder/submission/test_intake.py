@@ -31,7 +31,7 @@ def _deeper(name: str, path: Path) -> None:
         (lambda path: path.with_name("readme.txt").touch(), "expected scores.py or scores.ipynb"),
     ],
 )
-def test_a_file_that_is_there_instead_is_named(
+def test_a_note_says_which_file_was_found_instead(
     course: Course, tmp_path: Path, make: Callable[[Path], None], beginning: str
 ) -> None:
     make(tmp_path / "scores.py")

@@ -178,7 +178,7 @@ def test_an_error_has_its_own_text(answer: object, words: str) -> None:
         ("ValueError: sizes do not fit", "q @ k.T", ""),
     ],
 )
-def test_a_cause_is_what_text_and_line_prove(error: str, line: str, cause: str) -> None:
+def test_only_a_cause_that_text_and_line_prove_is_named(error: str, line: str, cause: str) -> None:
     found = cause_of(error, line)
     assert (cause in found) if cause else not found
     assert cause_of(f"{error}\nin forward: {line}") == found

@@ -58,7 +58,7 @@ def _check(body: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS_AROUND)
-def test_a_way_around_is_found(way: str) -> None:
+def test_code_that_evades_a_rule_is_found(way: str) -> None:
     with pytest.raises(AnswerForbidden, match="does not allow"):
         _check(WAYS_AROUND[way])
 
@@ -96,7 +96,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("kind", OWN)
-def test_an_own_attribute_is_not_a_method_of_tensors(kind: str) -> None:
+def test_a_students_attribute_is_not_a_method_of_tensors(kind: str) -> None:
     RULE.check("softmax", frozenset(), names_used(f"import torch\n{OWN[kind]}", "softmax"))
 
 
@@ -110,7 +110,7 @@ def test_an_own_attribute_is_not_a_method_of_tensors(kind: str) -> None:
         "names = dict(softmax=0)\ndef softmax(x):\n    y = x * 1\n    return y.softmax(-1)\n",
     ],
 )
-def test_the_function_of_torch_under_an_own_name_is_found(code: str) -> None:
+def test_a_torch_function_under_another_name_is_found(code: str) -> None:
     with pytest.raises(AnswerForbidden, match="does not allow"):
         RULE.check("softmax", frozenset(), names_used(f"import torch\n{code}", "softmax"))
 
@@ -187,7 +187,7 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(("rule", "form"), [(r, form) for r in FORMS for form in FORMS[r][1]])
-def test_a_layer_is_seen_as_its_function_is(rule: str, form: str, place: str) -> None:
+def test_a_layer_is_recognized_like_its_function(rule: str, form: str, place: str) -> None:
     forbidden, forms = FORMS[rule]
     text = "import torch\nf, n = torch.nn.functional, torch.nn\n"
     text += PLACES[place].replace("{call}", forms[form])

@@ -157,7 +157,7 @@ def test_a_tuple_of_another_class_is_right() -> None:
     ]
 
 
-def test_an_argument_that_is_a_result_stays_as_it_is() -> None:
+def test_changing_an_argument_that_is_a_result_is_reported() -> None:
     in_place = SOLUTION.replace("2 * x + y", "2 * (x if x.is_leaf else x.mul_(1.5) / 1.5) + y")
     with pytest.raises(WrongAnswer, match="an argument was changed by the call"):
         check_trait(_expect(in_place), SHIFTED, "gradients")

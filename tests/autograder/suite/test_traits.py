@@ -370,14 +370,14 @@ def test_gradients_of_equal_tensors_must_reach_each_of_them() -> None:
         check_trait(expect, traits, "gradients")
 
 
-def test_caching_by_a_large_shape_fails_when_it_recurs() -> None:
+def test_caching_by_shape_fails_when_a_large_shape_recurs() -> None:
     held = "return (kept.setdefault(x.shape, x) if x.numel() > 1000 else x).sum(-1)"
     expect = _expect("kept = {}\n" + SOLUTION.replace("return x.sum(-1)", held))
     with pytest.raises(Exception, match=r"sums\(.*\):"):
         check_trait(expect, SUMS, "any size")
 
 
-def test_numbers_keep_what_they_are_for() -> None:
+def test_changed_numbers_remain_valid_for_their_purpose() -> None:
     ids, mask = torch.tensor([3, 1, 2]), torch.tensor([True, False])
     shares = torch.tensor([[0.3, 0.7], [0.9, 0.1], [0.4, 0.6]])
     for numbers in (rising, falling, level, small, whole):

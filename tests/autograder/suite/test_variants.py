@@ -21,7 +21,7 @@ def compiled(x):
 """
 
 
-def test_a_compiled_variant_is_read_as_it_is(tmp_path: Path) -> None:
+def test_a_compiled_variant_is_read_without_the_compiler(tmp_path: Path) -> None:
     """Loading torch's compiler takes more than a second in each process that reads the file."""
     path = tmp_path / "variants.py"
     path.write_text(_COMPILED, encoding="utf-8")

@@ -251,7 +251,7 @@ def test_two_equal_answers_are_the_first_pair_shown(term: Term) -> None:
     assert found[0] == (term.name(5), *SAME)
 
 
-def test_the_report_counts_as_people_would(term: Term) -> None:
+def test_the_report_has_the_numbers_of_an_independent_calculation(term: Term) -> None:
     report = autograder.report(term.folder, course=term.root)
     counted = [(n, week) for n in range(STUDENTS) for week in WEEKS if term.counts(n, week)]
     assert (report.submissions, report.failed) == (len(counted), 0)
@@ -314,7 +314,7 @@ def test_feedback_says_the_points_that_count(term: Term, browser: Browser) -> No
 
 
 @pytest.mark.parametrize(("week", "way"), [(4, DeliveryFormat.CANVAS), (5, DeliveryFormat.MOODLE)])
-def test_feedback_reaches_whom_it_is_for(term: Term, week: int, way: DeliveryFormat) -> None:
+def test_feedback_reaches_the_right_students(term: Term, week: int, way: DeliveryFormat) -> None:
     chosen = Selection(assignment=term.name(week))
     autograder.write_feedback(term.folder, course=term.root, selection=chosen)
     (archive,) = autograder.deliver_feedback(term.folder, way, selection=chosen).paths

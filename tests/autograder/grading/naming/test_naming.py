@@ -62,7 +62,7 @@ def _answered(*values: Any) -> AnswerRecord:
     return answered([Event("call", value) for value in values], "what a test says", True)
 
 
-def test_one_entry_that_differs_makes_another_answer() -> None:
+def test_one_different_entry_makes_another_answer() -> None:
     other = X.clone()
     other[7, 11] += 0.5
     assert not _answered(X).equals(_answered(other))
@@ -74,14 +74,14 @@ def test_rounding_makes_no_other_answer_and_no_other_behaviour() -> None:
     assert behaviour_of({"test": _answered(X)}) == behaviour_of({"test": near})
 
 
-def test_shape_dtype_and_what_is_not_finite_count() -> None:
+def test_shape_dtype_and_nan_make_another_answer() -> None:
     with_nan = X.clone()
     with_nan[0, 0] = torch.nan
     others = (X.double(), X.flatten(), with_nan, [X, X])
     assert not any(_answered(X).equals(_answered(other)) for other in others)
 
 
-def test_a_column_compares_all_answers_as_each_is_compared() -> None:
+def test_a_column_compares_all_answers_like_single_comparisons() -> None:
     values = (X, X + 1, X * (1 + 1e-7), X.double(), X.flatten(), X * torch.nan, [X, X])
     calls = [call for value in values for call in _answered(value).calls]
     calls += [call for text in ("ValueError", "IndexError") for call in _raised(text).calls]
@@ -156,7 +156,7 @@ def test_a_mistake_that_fails_itself_contradicts_nothing() -> None:
     assert _explained(right, fails, right) == ExplainedCalls()
 
 
-def test_another_dtype_hides_no_mistake_and_is_not_one_alone() -> None:
+def test_another_dtype_hides_no_mistake_and_alone_is_no_mistake() -> None:
     right, mistake = answered([Event("call", X.double())]), answered([Event("call", X * 2)])
     twice = answered([Event("call", X.double() * 2)])
     assert _explained(mistake, twice, right) == ExplainedCalls(1, 0, 0)
@@ -281,34 +281,34 @@ def _dropped(
     return [_answered(X * (torch.rand(shape) >= p) * scale) for _ in range(times)]
 
 
-def test_a_sample_of_the_same_mistake_is_among_its_samples() -> None:
+def test_samples_of_the_same_mistake_are_recognized() -> None:
     torch.manual_seed(3)
     samples = _dropped(8)
     assert all(answer.is_among(samples) for answer in _dropped(20))
 
 
 @pytest.mark.parametrize("other", [{"p": 0.5}, {"scale": 1.0}, {"rows": 20}], ids=str)
-def test_a_sample_of_another_mistake_is_not(other: dict[str, Any]) -> None:
+def test_samples_of_another_mistake_are_not_recognized(other: dict[str, Any]) -> None:
     torch.manual_seed(3)
     samples = _dropped(40)
     assert not any(answer.is_among(samples) for answer in _dropped(5, **other))
 
 
-def test_what_few_draws_say_is_nothing() -> None:
+def test_a_few_draws_prove_nothing() -> None:
     torch.manual_seed(3)
     (answer, *samples) = _dropped(5)
     others = [_answered(sample.calls) for sample in samples]
     assert not answer.is_among([*samples, *others])
 
 
-def test_of_a_test_that_was_drawn_twice_the_kind_counts() -> None:
+def test_two_draws_are_compared_only_by_kind() -> None:
     torch.manual_seed(3)
     (answer, *samples) = _dropped(3, p=0.5)
     assert answer.is_among(samples)
     assert not _answered(X.double()).is_among(samples)
 
 
-def test_all_or_nothing_is_two_values_and_none_between() -> None:
+def test_samples_with_only_two_values_are_compared_exactly() -> None:
     samples = [_answered(X * times / 0.7) for times in (0, 1, 1, 0, 1, 1, 0, 1)]
     assert _answered(X / 0.7).is_among(samples)
     assert not _answered(X).is_among(samples)
@@ -555,7 +555,7 @@ _OTHER_SUMS = {
 
 
 @pytest.mark.parametrize("words", _OTHER_SUMS)
-def test_sums_run_over_other_items(tmp_path: Path, words: str) -> None:
+def test_sums_over_the_wrong_items_have_a_family(tmp_path: Path, words: str) -> None:
     solution, (question, means) = tmp_path / "solution.py", _OTHER_SUMS[words]
     solution.write_text(_MIXED)
     one, other = torch.rand(3, 3), torch.rand(3, 3)
@@ -834,7 +834,7 @@ def _checked_as_an_index(x: torch.Tensor, p: float, training: bool = True) -> to
         ),
     ],
 )
-def test_an_answer_is_named_by_when_it_is_right(
+def test_the_cases_that_are_right_decide_a_name(
     course: Course, place: str, question: str, answer: Any, name: str
 ) -> None:
     found = _named(course, place, question, answer)
@@ -847,7 +847,7 @@ def test_two_tests_failing_in_equal_words_do_not_show_chance(course: Course) -> 
     assert "dropped" not in (found.misconception or "")
 
 
-def test_a_pair_is_named_by_what_its_code_does(course: Course) -> None:
+def test_a_pair_gets_names_that_fit_its_code(course: Course) -> None:
     found = _named(course, "simplified_attention/softmax", "softmax", _softmax_along_the_last)
     assert "largest" not in (found.misconception or "")
     assert "exponentials are taken without a shift" in (found.hint or "")
@@ -934,7 +934,7 @@ def test_a_broken_rule_is_not_a_second_mistake(course: Course) -> None:
     assert "torch's own attention function" not in (found.hint or "")
 
 
-def test_a_list_is_named_by_what_it_is(course: Course) -> None:
+def test_a_list_is_not_named_as_a_wrong_join(course: Course) -> None:
     """A missing join must not also be named as a wrong way to join."""
 
     def projected(inputs: torch.Tensor, weights: torch.Tensor) -> Any:
@@ -1024,7 +1024,7 @@ def test_a_pair_first_gets_the_first_wrong_call(is_pair: bool) -> None:
     assert bool(found) == is_pair
 
 
-def test_an_answer_that_may_keep_draws_gets_a_worker() -> None:
+def test_naming_an_answer_that_may_keep_draws_gets_a_worker() -> None:
     done: list[str] = []
 
     def explain(result: Any, ask: object, text: str) -> Any:

@@ -87,7 +87,7 @@ def _search(table: Table, short: float, long: float) -> Search:
     return Search(table, COLUMNS, _Given(short, long), ask)
 
 
-def test_a_table_asks_only_for_what_it_must() -> None:
+def test_a_table_requests_only_answers_that_it_needs() -> None:
     table = _table()
     assert [row.name for row in table.rows] == ["entry", "twice", "twice, then thrice", "late"]
     is_known = (table.cells != UNKNOWN).all(axis=1).tolist()
@@ -141,7 +141,9 @@ def test_a_table_holds_no_words_of_families() -> None:
 @pytest.mark.parametrize(
     ("wrong", "name"), [((2, 2), "twice"), ((2, 3), "twice, then thrice"), ((1, 4), "late")]
 )
-def test_what_a_table_leaves_open_is_asked(wrong: tuple[float, float], name: str) -> None:
+def test_questions_that_a_table_leaves_open_are_computed(
+    wrong: tuple[float, float], name: str
+) -> None:
     assert [row.name for row in _search(_table(), *wrong).members()] == [name]
     assert [row.name for row in _search(_table(), 5, 5).entries()] == ["entry"]
 
@@ -224,7 +226,7 @@ def test_few_of_many_pairs_that_give_one_result_are_executed(
     assert max(entries.executed) == 30
 
 
-def test_refusals_that_both_share_name_no_member_but_a_check() -> None:
+def test_equal_errors_name_only_a_member_that_changes_a_check() -> None:
     fails = {"short": answered([Event("call", X)] * 2)}
     fails["long"] = answered([Event("call", raised="ValueError")] * 80)
     for in_check in (False, True):
@@ -238,7 +240,7 @@ def test_refusals_that_both_share_name_no_member_but_a_check() -> None:
 
 
 @pytest.mark.parametrize("words", ["twice", "0 / 0 makes nan"])
-def test_only_a_member_that_speaks_of_nan_explains_only_nan(words: str) -> None:
+def test_only_a_member_whose_words_mention_nan_explains_nan_alone(words: str) -> None:
     maker = TableMaker(REQUESTS, RIGHT)
     given = _Given(math.nan, math.nan)
     row = Row("member", "as if", 5, words=words, member=0)

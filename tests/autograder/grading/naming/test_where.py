@@ -119,7 +119,7 @@ def test_a_coinciding_leading_size_may_make_any_answer_right() -> None:
         assert _words(list(calls.cases(requests, came, right))) == f"it is right {condition} only"
 
 
-def test_where_an_error_should_have_come_is_another_mistake() -> None:
+def test_a_missing_error_is_not_described_by_cases() -> None:
     found = _cases(_ATTENTION, _SIZES, lambda q, k, v: q.shape[1] == k.shape[1])
     assert _words([*found, replace(found[0], is_right=False, is_accepted=True)]) == ""
 

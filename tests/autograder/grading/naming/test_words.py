@@ -117,7 +117,7 @@ def test_each_family_of_the_tables_has_words() -> None:
     assert {words_of(key) for key in tables.ANY_STEP}
 
 
-def test_two_mistakes_at_once_have_no_lead_of_one() -> None:
+def test_two_simultaneous_mistakes_leave_out_the_lead_of_either() -> None:
     one = Row("one", "", words="softmax is left out", lead="Look at softmax.", member=1)
     other = Row("other", "", words="a sum is left out", lead="Look at sums.", member=2)
     both = Row.of_both(one, other)

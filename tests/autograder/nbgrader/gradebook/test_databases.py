@@ -74,7 +74,7 @@ def grade_by_hand(db_url: str, student: str, score: float) -> None:
         gradebook.db.commit()
 
 
-def test_both_databases_hold_the_same(
+def test_sqlite_and_postgresql_hold_the_same_data(
     make_course: Callable[..., Course],
     make_result: Callable[..., SubmissionResult],
     postgresql: Callable[[], str],

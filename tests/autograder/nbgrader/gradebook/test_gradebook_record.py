@@ -106,7 +106,7 @@ def test_nbgrader_export_gives_the_scores_of_the_results(
     assert {float(row["max_score"]) for row in rows.values()} == {6.0}
 
 
-def test_formgrader_takes_every_submission_as_autograded(
+def test_formgrader_treats_every_submission_as_autograded(
     course: Course,
     class_folder: Path,
     make_result: Callable[..., SubmissionResult],
@@ -592,7 +592,7 @@ def test_an_existing_configuration_stays_and_a_broken_one_is_reported(
         record(course, class_folder, [make_result("ada")])
 
 
-def test_an_answer_that_is_no_answer_waits_for_a_human(
+def test_an_answer_that_cannot_be_judged_waits_for_a_human(
     course: Course,
     class_folder: Path,
     make_result: Callable[..., SubmissionResult],

@@ -219,9 +219,7 @@ def test_a_flood_of_output_stays_out_of_the_notebook(graded: Graded) -> None:
 
 
 @pytest.mark.parametrize("student", SPECIAL)
-def test_what_nobody_could_copy_costs_at_most_its_own_submission(
-    graded: Graded, student: str
-) -> None:
+def test_an_uncopyable_file_costs_at_most_its_own_submission(graded: Graded, student: str) -> None:
     assert sum(p or 0 for p in graded.points(student).values()) == SPECIAL[student][2]
     copied = graded.folder / "autograded" / student
     assert sum(path.stat().st_size for path in copied.rglob("*") if path.is_file()) < 1 << 20
@@ -248,7 +246,7 @@ def test_no_tag_of_a_student_switches_a_test_off(graded: Graded) -> None:
     assert graded.points("skipped")["first_right"] == 0
 
 
-def test_cells_that_a_student_added_run_in_their_place(graded: Graded) -> None:
+def test_cells_that_a_student_added_run_in_order(graded: Graded) -> None:
     assert graded.points("own") == FULL
 
 

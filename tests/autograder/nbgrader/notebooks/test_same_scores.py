@@ -47,7 +47,7 @@ def test_autograder_grade_gives_nbgraders_scores(graded: Path, by_nbgrader: Scor
     assert scores(graded) == by_nbgrader
 
 
-def test_nbgrader_autograde_gives_the_same_behind_the_wall(
+def test_nbgrader_autograde_gives_the_same_scores_in_the_sandbox(
     released: Path, tmp_path: Path, by_nbgrader: Scores
 ) -> None:
     course = tmp_path / "cs101"
