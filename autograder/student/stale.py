@@ -28,6 +28,7 @@ STUB_AGAIN = "the stub ran after your answer in In[{}]: run the cell with your a
 #: earlier kernels
 _STARTED = time.time()
 MISNAMED = "saved as {0}, which does not count: its name must be {1} when you submit it"
+DELETED = "the saved {0} no longer defines `{1}`: put your answer back, and save, before you submit"
 UNSAVED = "not saved yet: save the notebook before you submit it, or check it in a terminal"
 
 
@@ -64,9 +65,11 @@ def unsaved(question: str, exercise: str, namespace: Mapping[str, Any], folder: 
     if ran is None or not saved:
         return ""
     names = [path.name for source, _, path in saved if _alike(source, cells[ran])]
-    if not names:
-        return UNSAVED
     wanted = f"{exercise}.ipynb"
+    if not names:
+        own = [source for source, _, path in saved if path.name == wanted]
+        gone = own and not any(_definition_of(question).search(source) for source in own)
+        return DELETED.format(wanted, question) if gone else UNSAVED
     return "" if wanted in names else MISNAMED.format(names[0], wanted)
 
 
