@@ -65,7 +65,7 @@ class ClassDates:
         return max(sections, key=lambda due: due.at, default=None)
 
     def shift(self, person: Person | None, assignment: str, due: DueDate | None) -> timedelta:
-        """Returns how much later than `due` an assignment is due in a person's section.
+        """Returns how much later than `due` an assignment is due for a person's section.
 
         If the person is in several sections, the latest date counts. The result is negative if that
         date is earlier than `due`.

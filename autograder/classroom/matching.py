@@ -113,7 +113,7 @@ class Index:
     def find(self, name: str) -> frozenset[int]:
         """Returns the positions of the people whom a name may mean; if it is certain, only one.
 
-        The name may have any of the forms of a person's name, such as `Lovelace, Ada`.
+        The name may have any form, such as `Lovelace, Ada`.
         """
         forms = _forms(name)
         for tier, known in enumerate(self._tiers):

@@ -37,7 +37,7 @@ class ArrivalPlot:
 
 
 def arrival_plot(spots: Sequence[ArrivalSpot]) -> ArrivalPlot | None:
-    """Returns the plot of some spots, or None if there are fewer than two."""
+    """Returns a plot of the spots, or None if there are fewer than two."""
     if len(spots) < 2:
         return None
     times = [0.0, *(spot.hours for spot in spots)]

@@ -51,9 +51,9 @@ class SimilarPair:
 
     A fingerprint is rare if few students in the class have it. `shared` says how many rare
     fingerprints the two have in common, and `share` is their share, from 0 to 1, of the rare
-    fingerprints in the code that has fewer of them. `weight` is a sum over the common ones to which
-    those that more students have contribute less, so that an isolated pair is listed before the
-    pairs in a large group.
+    fingerprints in the code that has fewer of them. `weight` also counts the common ones, but those
+    that more students have count less, so that an isolated pair is listed before the pairs in a
+    large group.
     """
 
     assignment: str

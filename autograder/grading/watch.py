@@ -114,7 +114,7 @@ class Watch:
             limit_cpu(CPU_SECONDS)
 
     def enter_tables(self) -> None:
-        """Begins work for all submissions, which has no limit and a separate stage."""
+        """Begins work that serves all submissions; it has no limit, and a separate stage."""
         self._write_count()
         self._book(Stage.TABLES)
         if self._is_job:

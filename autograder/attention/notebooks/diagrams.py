@@ -140,7 +140,7 @@ def curves(
     step: float = 1.0,
     start: float | None = None,
 ) -> None:
-    """Draw lines, with their names at their ends, or in a legend if there are many.
+    """Draw lines with their names at the ends, or in a legend if there are many.
 
     Args:
         lines: the values of each line, by its name.

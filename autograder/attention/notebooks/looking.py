@@ -27,7 +27,7 @@ def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) ->
 
 
 def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Return one block's weights, (H, T, T), from layers with the names that the exercises use."""
+    """Return a block's weights, (H, T, T); its layers must be named as in the exercises."""
     attention = block.get_submodule("attention")
     normed = block.get_submodule("norm1")(x)
     queries, keys = (

@@ -1,4 +1,4 @@
-"""Checks, from a layer's results, the dropout of its attention weights or of its outputs."""
+"""Checks dropout of attention weights or of outputs, judging only by a layer's results."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _CALLS, _WITH_GRADIENTS = 5, 1
 
 
 def weight_rates(samples: int) -> Mapping[str, Sequence[tuple[tuple[float, float], int, int]]]:
-    """Return ranges of rates for each test of dropped weights, with numbers of tokens and samples.
+    """Return, for each test of dropped weights, ranges of rates with numbers of tokens and samples.
 
-    They are enough to notice that two entries determine a third, that random numbers are multiples
-    of 1 / 256, and, if one dropout of `samples` items draws 8,800 weights of 20 x 20 or more, that
-    entries 8,192 apart are dropped together.
+    The samples are enough to notice that two entries determine a third, or that random numbers are
+    multiples of 1 / 256. If one dropout of `samples` items draws 8,800 weights of 20 x 20 or more,
+    they also show that entries 8,192 apart are dropped together.
     """
     return {
         "middle": [((0.551, 0.749), 10, 4), ((0.951, 0.999), 8, 30)],

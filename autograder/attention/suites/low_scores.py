@@ -3,8 +3,8 @@
 A mask that fills in -20, -30 or -50 works as well as minus infinity while visible scores are near
 zero. Only a few questions require right results for scores of 50 or more, so the scores here stay
 above -50, before scaling and, for heads of size one, after it. In the last sample of a batch, the
-later half of the keys have scores as far above zero as the others are below it: if hidden scores
-are only lowered by a hundred, they are still close to the visible ones. Float64 can represent a
+later half of the keys have scores as far above zero as the others are below it. If hidden scores
+are lowered by only a hundred, they are still close to the visible ones. Float64 can represent a
 softmax over all of them, so an answer that masks the weights after the softmax and normalizes the
 rows again is also right.
 """

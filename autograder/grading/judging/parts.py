@@ -1,4 +1,4 @@
-"""Decides which of `autograder.parts` an exercise may use, and detects answers that are parts.
+"""Decides which parts an exercise may use, and detects answers that are themselves parts.
 
 A part is meant to be used in other exercises. As the answer to its own question, it earns no
 points, whether it is imported or copied, even with changed names, comments and layout.

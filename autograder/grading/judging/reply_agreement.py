@@ -119,7 +119,7 @@ class Agreement:
 
 
 def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agreement:
-    """Returns the agreement with the solution's replies.
+    """Returns a test's agreement, which is made from the solution's replies.
 
     `witnesses` contains, in order, the tensors in the replies that have memory.
     """

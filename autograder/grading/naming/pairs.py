@@ -5,9 +5,9 @@ executed together. For other pairs, a table contains the results that known mist
 frequent changes give in one call; pairs with the answer's result in that call are executed.
 
 If one of two mistakes has no effect on a call, the pair's result is usually that of the other
-mistake. Two changes to the solution, or a change and the likeliest entry, are therefore a likely
-pair if, wherever one of them is right (in some calls, or in some numbers of a result), the answer's
-result equals that of the other. The likeliest of these pairs are executed, too.
+mistake. Therefore, two changes to the solution, or a change and the likeliest entry, are a likely
+pair if the answer equals one of them wherever the other is right: in some calls, or in some numbers
+of a result. The likeliest of these pairs are executed, too.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ class Store:
         """Returns a question's table with this key that fits this machine; makes it if necessary.
 
         Only one process makes the table, while others wait. In the course, the new table replaces a
-        table with a different key, but not one with the same key that does not fit: that was made
-        on a machine that rounds or draws differently.
+        table with a different key. A table with the same key that does not fit was made on a
+        machine that rounds or draws differently, so it is kept.
         """
         kept, cached = self._kept(question), self._cache / f"{question}-{key}.npz"
 

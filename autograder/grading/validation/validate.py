@@ -41,7 +41,7 @@ class JudgedCase:
 
 @dataclass(frozen=True, slots=True)
 class QuestionProof:
-    """The numbers of a question's cases of each kind; modules and notebooks count together."""
+    """The numbers of cases of each kind for a question, with modules and notebooks added up."""
 
     assignment: str
     exercise: str

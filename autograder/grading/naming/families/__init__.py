@@ -65,7 +65,7 @@ def members_of(
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
-    """Yields every possible change to the lines `inside` of a definition."""
+    """Yields every possible change to a definition on the lines in `inside`."""
     names = DefinitionNames.of(definition)
     for nodes, parts, key, rank in _changes(definition, inside):
         others = [other for _, other in parts]
