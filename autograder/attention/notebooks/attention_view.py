@@ -80,9 +80,10 @@ def attention_view(
     """Show tokens, colored by their weights for a query, which is the token under the pointer.
 
     Args:
-        weights: (T, T), or (H, T, T) for H heads: row t contains query t's weights for each token.
-            Or an answer, which is called without arguments; if it raises, a notice is shown.
-        tokens: the T tokens: words, or single letters.
+        weights: (T, T), or (H, T, T) for H heads, where row t contains query t's weights for each
+            token; or an answer, which is called without arguments (if it raises, a notice is
+            shown).
+        tokens: the T tokens, which are words or single letters.
         title: the text above the view.
         query: the index of the query that is shown first; the last token by default.
 

@@ -199,8 +199,8 @@ def product(
     """Draw a matrix product as three boxes whose sides have the lengths of the dimensions.
 
     Args:
-        left: name, rows and columns of the first factor.
-        right: name, rows and columns of the second factor.
+        left: the name of the first factor, and its numbers of rows and columns.
+        right: the name of the second factor, and its numbers of rows and columns.
         result: the name of the product.
         title: the text above the picture.
 

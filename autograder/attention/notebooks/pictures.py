@@ -52,9 +52,9 @@ def heatmap(
     """Draw a matrix as a heat map, with its numbers if there is room.
 
     Args:
-        matrix: (T, S), or (S,) for a single row: a tensor or nested lists, of numbers or booleans.
-            Infinite cells are gray, nan ones are yellow. Or an answer, which is called without
-            arguments; if it raises, a panel with the reason is drawn instead.
+        matrix: (T, S), or (S,) for a single row: a tensor or nested lists, of numbers or booleans;
+            or an answer, which is called without arguments (if it raises, a panel with the reason
+            is drawn instead). Infinite cells are gray, and nan cells are yellow.
         rows: one label per row, from the top.
         columns: one label per column, from the left.
         title: the text above the picture.
@@ -93,8 +93,9 @@ def side_by_side(
     matrices are drawn side by side, wider ones one above the other.
 
     Args:
-        answer: called without arguments. If it raises, or returns a different shape, its side
-            becomes a panel with the reason: "not implemented yet" for `NotImplementedError`.
+        answer: a function that is called without arguments. If it raises, or returns a different
+            shape, its side becomes a panel with the reason: "not implemented yet" for
+            `NotImplementedError`.
         expected: (T, S) or (S,), as for `heatmap`.
         title: the text above both matrices.
         rows: one label per row.

@@ -55,7 +55,7 @@ def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None
     Args:
         prompt: the number of given tokens, all processed in the first call.
         steps: the number of tokens that are generated after it, one in each call.
-        cached: whether earlier keys and values are kept, or computed again.
+        cached: whether earlier keys and values are kept instead of being computed again.
         title: the text above the picture.
 
     Raises:

@@ -29,7 +29,7 @@ def suspicious_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Ten
 
 
 def suspicious_embed(token_ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-    """Return the right rows of a table, but without a gradient to the table."""
+    """Return the right rows of a table, but without a gradient for the table."""
     return torch.tensor(table[token_ids].tolist(), requires_grad=True)
 
 

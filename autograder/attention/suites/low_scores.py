@@ -5,8 +5,8 @@ zero. Only a few questions require right results for scores of 50 or more, so th
 above -50, before scaling and, for heads of size one, after it. In the last sample of a batch, the
 later half of the keys have scores as far above zero as the others are below it. If hidden scores
 are lowered by only a hundred, they are still close to the visible ones. Float64 can represent a
-softmax over all of them, so an answer that masks the weights after the softmax and normalizes the
-rows again is also right.
+softmax over all of these scores, so an answer that masks the weights after the softmax and
+normalizes the rows again is also right.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Finds anything that code may do besides computing, because a course's answers must only compute.
 
 Everything that is not listed is refused: names from Python or a library, attributes of values, and
-changes to a library. Therefore, no list of functions that open files, for example, is needed.
+changes to a library. Therefore, dangerous functions, such as those that open files, need not be
+listed.
 
 Only names are checked, so the lists contain nothing that looks up attributes by strings, as
 `functools.wraps`, positional patterns, and calls that create a class do.
