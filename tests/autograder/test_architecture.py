@@ -96,7 +96,7 @@ def _layers() -> list[set[str]]:
 
 
 def test_hidden_suites_fail_by_expect_alone() -> None:
-    # a message written by a suite itself would lack the next step, the cause and the mark
+    # a message that a suite writes itself would lack the next step and the cause
     made = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in (ROOT / "tests/hidden").rglob("*.py")

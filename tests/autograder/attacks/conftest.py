@@ -32,7 +32,7 @@ from ..tiers import without_tier
 HERE = Path(__file__).resolve().parent
 COURSE = HERE / "course"
 SOLUTIONS = COURSE / "solutions" / "walled"
-#: the names that attacks give to files that they leave behind
+#: the text in the name of every file that an attack leaves behind
 MARK = "left_by_attack"
 collect_ignore = ["course"]
 

@@ -139,7 +139,7 @@ def _below(pid: int) -> set[int]:
 def _chain(pid: int, length: int) -> set[int]:
     """Returns the ids of the oldest child, that child's oldest child, and so on, `length` in all.
 
-    In tier A, they are bubblewrap, the first process of its namespace, and the fork server.
+    In tier A, these are bubblewrap, the first process in its namespace, and the fork server.
     """
     found: set[int] = set()
     for _ in range(length):
@@ -181,7 +181,7 @@ def test_the_corpus_is_large_and_every_name_is_its_own() -> None:
 
 
 def test_modules_that_attacks_reach_for_are_there() -> None:
-    # with a module's former name, an attack would raise KeyError and prove nothing
+    # an attack that used a renamed module's old name would raise KeyError and prove nothing
     package = Path(autograder.__file__).parent
     named = {name for attack in ATTACKS for name in re.findall(r"\bworker\.(\w+)", attack.text)}
     assert len(named) > 1

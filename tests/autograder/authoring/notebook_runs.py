@@ -37,7 +37,7 @@ Task = tuple[str, str, list[str | list[str]]]
 
 
 def numbers(value: Any) -> list[float]:
-    """Returns all numbers in a number, a tensor, or nested lists of them."""
+    """Returns all numbers in a number, a tensor, or nested lists."""
     if isinstance(value, list | tuple):
         return list(chain.from_iterable(map(numbers, value)))
     found: list[float] = torch.as_tensor(value).detach().double().flatten().tolist()
@@ -45,7 +45,7 @@ def numbers(value: Any) -> list[float]:
 
 
 def rounds(value: Any, *texts: str) -> bool:
-    """Returns whether each number, rounded to as many decimals as its text, equals that text."""
+    """Returns whether each number, rounded to the precision of its text, equals that text."""
     found = numbers(value)
     digits = [len(text.partition(".")[2]) for text in texts]
     return len(found) == len(texts) and all(

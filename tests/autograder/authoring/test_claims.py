@@ -54,7 +54,7 @@ def test_no_claim_splits_a_paragraph(lesson: Path) -> None:
     assert SPLIT.findall(lesson.read_text(encoding="utf-8")) == []
 
 
-#: calls that choose the random numbers in advance
+#: calls that set a seed, which decides the random numbers
 SETS_A_SEED = re.compile(r"manual_seed\(\d+\)")
 
 

@@ -1,4 +1,4 @@
-"""The course map contains the order and the hours of the assignments, and students see it."""
+"""The course map, which students see, has the assignments in order with their hours."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 LESSONS = sorted((ROOT / "source").glob("*/**/*.md"))
-#: the most letters of code in a heading of each level, because code in headings is never wrapped.
-#: JupyterLab leaves 258 of a phone's 390 pixels for text. A letter takes 12.1 pixels in a heading
-#: of the third level, 14.6 in one of the second, and 8.4 in code within text.
+#: the most letters of code in a heading at each level, because code in headings is never wrapped.
+#: JupyterLab leaves 258 of a phone's 390 pixels for text. A letter takes 12.1 pixels in a level-3
+#: heading, 14.6 in a level-2 heading, and 8.4 in code within text.
 LONGEST = {"#": 11, "##": 16, "###": 20}
 
 

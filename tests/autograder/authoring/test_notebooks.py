@@ -279,7 +279,7 @@ def names_in(cell: str) -> set[str]:
     return {node.id for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Name)}
 
 
-#: what the last cell of the first five assignments calls
+#: what the last cell in each of the first five assignments calls
 LAST_CALLS = ["attention_view", "at_work", "at_work", "at_work", "at_work"]
 
 

@@ -1,7 +1,7 @@
 """Wheels from `make wheels` work when pip installs them into environments without our other code.
 
 PyTorch is large, so the packages that a wheel requires are borrowed from the tests' environment, by
-a .pth file that is written after the installation. Python does not read the .pth files of a folder
+a .pth file that is written after the installation. Python does not read the .pth files in a folder
 that another .pth file names, so this repository cannot be imported instead of the wheel. `make
 versions` installs everything from a package index.
 """

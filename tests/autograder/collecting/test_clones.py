@@ -1,4 +1,4 @@
-"""`collect` reads real clones of repositories, in the folder layouts of code classrooms."""
+"""`collect` reads real clones in the folder layouts that code classrooms use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograder.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[3]
 COURSE = {"simplified_attention": ("scores", "softmax"), "causal_attention": ("masking",)}
-#: the files of a template repository, as a release writes them
+#: the files in a template repository, as a release writes them
 TEMPLATE = {
     "README.md": "# Simplified attention\n",
     "requirements.txt": "./wheel\n",

@@ -2,9 +2,9 @@
 
 File names are derived from people's names by the platforms' own rules. Moodle's `clean_filename`
 removes the characters of PARAM_FILE and writes a space for `_`; Canvas's `sanitize_file_name` keeps
-letters, digits and `_` of the sortable name in lower case. Exports are read by the rules of the
-platforms: Moodle's importziplib.php splits a name at `_` and uses the second part as the
-participant; Canvas uses the first two parts that are numbers as the user and the attachment.
+letters, digits and `_` of the sortable name in lower case. Exports are read by the platforms'
+rules: Moodle's importziplib.php splits a name at `_` and uses the second part as the participant;
+Canvas uses the first two parts that are numbers as the user and the attachment.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def test_members_of_a_moodle_group_get_grade_and_feedback(term: Class) -> None:
     assert names == ["70", "71", "72"]
 
 
-def test_the_number_of_an_unknown_moodle_group_is_nobodys(term: Class) -> None:
+def test_the_number_of_an_unknown_moodle_group_identifies_nobody(term: Class) -> None:
     headings = ["Identifier", "Full name", "Status", "Grade", "Last modified (submission)"]
     rows = [[f"Participant {77 + n}", full_name(PEOPLE[n]), "", "", "-"] for n in range(2)]
     sheet = table(term.folder, [headings, *rows])
@@ -250,7 +250,7 @@ def test_members_of_a_canvas_group_get_grade_and_feedback(term: Class, has_numbe
     assert list(term.delivered(DeliveryFormat.CANVAS)) == pages
 
 
-def test_feedback_for_anonymous_work_of_canvas_has_nobodys_number(term: Class) -> None:
+def test_feedback_for_anonymous_work_on_canvas_is_not_delivered(term: Class) -> None:
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("masking.py", "42")
@@ -316,7 +316,7 @@ def test_without_pages_there_is_nothing_to_pack(way: DeliveryFormat, tmp_path: P
 
 
 @pytest.mark.parametrize("way", [DeliveryFormat.CANVAS, DeliveryFormat.MOODLE])
-def test_pages_of_other_platforms_are_not_an_empty_success(
+def test_delivering_only_pages_for_other_platforms_is_an_error(
     way: DeliveryFormat, tmp_path: Path
 ) -> None:
     page = tmp_path / "feedback" / "ada" / "masks" / "feedback.html"

@@ -86,7 +86,7 @@ def test_namesakes_are_distinguished_by_number_or_address_never_guessed(class_fo
     assert students(class_folder) == {"eva1", "eva2", "Eva Muster"}
 
 
-def test_another_account_of_the_name_gets_nobodys_folder(class_folder: Path) -> None:
+def test_another_account_with_the_same_name_gets_another_folder(class_folder: Path) -> None:
     bring(class_folder, {f"lovelaceada_{n}_7_masking.py": str(n) for n in (101, 999)})
     assert (class_folder / "submitted/ada/masks/masking.py").read_text() == "101"
     assert students(class_folder) == {"ada", "lovelaceada_999"}
@@ -155,7 +155,7 @@ def test_a_student_renamed_from_an_unusable_name_keeps_the_folder(tmp_path: Path
     assert students(folder) == {"Bob %22Bo%22 B%3F"}
 
 
-def test_one_number_with_two_names_in_a_download_says_nothing(tmp_path: Path) -> None:
+def test_a_number_with_two_names_in_a_download_identifies_nobody(tmp_path: Path) -> None:
     folder = tmp_path / "course"
     bring(folder, {"lovelaceada_101_7_masking.py": "1"})
     bring(folder, {f"{name}_101_9_masking.py": name for name in ("kingada", "gausscarl")})

@@ -81,7 +81,7 @@ def handed_in(folder: Path, time: str, **files: str) -> Path:
     return folder / "submitted"
 
 
-def test_an_older_archive_that_is_collected_later_takes_nobodys_place(tmp_path: Path) -> None:
+def test_an_older_archive_that_is_collected_later_replaces_nothing(tmp_path: Path) -> None:
     target = tmp_path / "course" / "submitted"
     new = handed_in(tmp_path / "new", "2026-11-19 10:00:00 UTC", scores="new")
     old = handed_in(tmp_path / "old", "2026-11-18 10:00:00 UTC", scores="old")

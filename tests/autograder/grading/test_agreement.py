@@ -166,7 +166,7 @@ def test_other_forms_and_whole_numbers_must_be_equal_to_agree(got: Any) -> None:
     assert not agreed.holds([_reply(got)])
 
 
-#: one odd byte and two dtypes, so that the numbers in later replies begin at every kind of position
+#: one single byte and two dtypes, so that numbers in later replies begin at any memory alignment
 _MIXED = [torch.tensor([True]), torch.tensor([1.0, -2.0]), torch.tensor([3.0, 4.0]).double()]
 
 

@@ -1,6 +1,6 @@
 """Grades a sample of the course's own cases, and checks the messages that students would read.
 
-All solutions and stubs, a sixth of the alternatives and a ninth of the misconceptions of each
+All solutions and stubs, a sixth of the alternatives and a ninth of the misconceptions for each
 question are graded in the sandbox as modules, and one in 36 of all cases also as a notebook. The
 sample is the same in every run. `make validate` grades all cases in both forms.
 """

@@ -106,7 +106,9 @@ def test_equal_mistakes_get_equal_points_and_later_attempts_new_numbers(
     assert (first.attempt, first.seed) == (1, ada.seed)
 
 
-def test_shards_that_share_the_secret_ask_the_same(a_class: ClassFolder, tmp_path: Path) -> None:
+def test_shards_that_share_the_secret_use_equal_inputs(
+    a_class: ClassFolder, tmp_path: Path
+) -> None:
     for name in ("ada", "ben", "cem", "dai"):
         a_class.submit(name)
     secret = tmp_path / "elsewhere" / "secret.key"

@@ -17,7 +17,7 @@ RIGHT: Any = Case.__new__(Case)
     ("test", "has_hint"),
     [("test_norm_in_general[any size]", True), ("test_norm[any]", False), ("test_norm", False)],
 )
-def test_only_generated_tests_name_the_way_out_of_rounding(test: str, has_hint: bool) -> None:
+def test_only_generated_tests_get_advice_about_rounding(test: str, has_hint: bool) -> None:
     object.__setattr__(RIGHT, "kind", "alternative")
     failed = TestResult(test, False, 0.0, 1.0, "expected 0, got -1.885e-05")
     question = QuestionResult("norm", 0.0, 1.0, Verdict.WRONG, tests=(failed,))

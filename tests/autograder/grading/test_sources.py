@@ -78,7 +78,7 @@ def test_each_byte_of_a_line_is_looked_at_once(
     assert looked < MANY + 4 * LONGEST_LINE
 
 
-def test_lines_come_whole_however_they_are_cut(pipe: tuple[int, int]) -> None:
+def test_lines_are_read_whole_however_they_are_split(pipe: tuple[int, int]) -> None:
     lines: list[bytes] = []
 
     def task_of(line: bytes) -> Any:

@@ -89,12 +89,14 @@ def listed(course: Course) -> dict[tuple[str, str], str]:
     }
 
 
-def test_the_checks_let_through_what_is_listed_and_nothing_else(
+def test_the_checks_miss_exactly_the_listed_mistakes(
     unnoticed: set[tuple[str, str]], listed: dict[tuple[str, str], str]
 ) -> None:
     assert unnoticed == set(listed)
 
 
-def test_the_list_is_short_and_says_why(listed: dict[tuple[str, str], str]) -> None:
+def test_the_list_of_missed_mistakes_is_short_and_has_reasons(
+    listed: dict[tuple[str, str], str],
+) -> None:
     assert len(listed) <= _MOST
     assert all(len(reason.split()) > 4 for reason in listed.values())

@@ -23,7 +23,7 @@ from autograder.submission import SubmittedExercise, read_exercise
 
 from .conftest import ASSIGNMENT, ROOT, ClassFolder
 
-#: ways to end a job: the limit on CPU time, a crash, or waiting without end
+#: ways to end a job: the limit on CPU time, a crash, or waiting forever
 ENDINGS: dict[str, Callable[[], object]] = {
     "time": lambda: signal.raise_signal(signal.SIGXCPU),
     "crash": lambda: os.kill(os.getpid(), signal.SIGKILL),

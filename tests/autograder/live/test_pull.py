@@ -121,7 +121,7 @@ def test_dates_of_sections_and_people_become_rows_and_extensions(
     assert not on_canvas.pull().plan.changes_something
 
 
-def test_a_student_with_another_name_keeps_the_folder(canvas: Canvas, on_canvas: Class) -> None:
+def test_a_student_renamed_on_canvas_keeps_the_folder(canvas: Canvas, on_canvas: Class) -> None:
     canvas.submit(101, 991, FIRST, {"masking.py": b"x = 1\n"})
     on_canvas.pull()
     canvas.users[0] |= {
@@ -281,7 +281,7 @@ def test_a_file_replaced_during_a_pull_costs_one_submission(
     assert on_moodle.file("ben").is_file()
 
 
-def test_a_path_that_leads_out_is_a_name_only(canvas: Canvas, on_canvas: Class) -> None:
+def test_a_path_in_an_uploads_name_leads_nowhere(canvas: Canvas, on_canvas: Class) -> None:
     # these lead to the temporary folder of downloads, to the class folder, and out of it
     names = ["../" * depth + "evil.py" for depth in (3, 4, 5)]
     canvas.submit(101, 991, FIRST, {**dict.fromkeys(names, b"x"), "masking.py": b"x = 1\n"})

@@ -1,4 +1,4 @@
-"""A student and an instructor use JupyterHub, with clicks in a real browser.
+"""A student and an instructor use JupyterHub by clicking in a real browser.
 
 `AUTOGRADER_IMAGES=docs/images` writes the pictures that the documentation shows.
 """

@@ -105,7 +105,7 @@ def test_a_worker_keeps_no_right_and_no_descriptor(student: Callable[[str], Stud
             (process / "environ").read_bytes()
 
 
-def test_in_tier_a_there_is_no_path_of_a_process(
+def test_tier_a_hides_the_files_of_processes(
     parent: ForkServer, student: Callable[[str], Student]
 ) -> None:
     made = student("import os\ndef answer():\n    return os.path.lexists('/proc/self')\n")

@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 PACKAGES = Path(torch.__file__).resolve().parents[1]
 USER = "1001"
-#: the fewest denied operations with which a run has tested the sandbox
+#: a run has tested the sandbox only if it counts more denied operations than this
 MANY = 30
 ENVIRONMENT = ["env", "-i", "PATH=/usr/bin:/bin", f"PYTHONPATH={PACKAGES}:{ROOT}"]
 #: the prefix that runs a command as this user, for which we must be root

@@ -286,7 +286,7 @@ def test_entries_without_families_give_the_same_sentences(course: Course, tool: 
 
 
 def test_code_words_in_a_sentence_are_missing_in_other_answers(course: Course) -> None:
-    """Every answer contains words of one or two letters, so `check` could not search for them."""
+    """Words of one or two letters occur in every answer, so `check` could not search for them."""
     code = re.findall("`([^`]+)`", " ".join(mistake_sentences(course).values()))
     assert code
     assert [text for text in code if len(re.findall(r"\w+", text)[-1]) < 3] == []

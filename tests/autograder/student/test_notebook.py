@@ -33,7 +33,7 @@ def test_a_right_answer_passes(here: Path) -> None:
     assert as_text(result).splitlines()[0] == "✓ half: all checks passed"
 
 
-def test_explanation_ways_and_star_stand_below_a_right_answer(
+def test_explanation_other_solutions_and_star_follow_a_right_answer(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from autograder.student import notebook_tools as notebook

@@ -87,7 +87,8 @@ def test_an_explanation_and_a_star_follow_a_right_answer(
     assert code is None and "no second star is called 'no numbers'" in output
 
 
-#: an answer that fails one check by wrong numbers, and a later check, shown first, by a known cause
+#: an answer that fails one check with wrong numbers, and a later check, which is shown first, with
+#: a known cause
 TWO_MISTAKES = """import torch
 
 

@@ -1,4 +1,4 @@
-"""The constraints of the second star can be satisfied, and code that breaks them is found."""
+"""The constraints for the second star can be satisfied, and code that breaks them is found."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_broken_rule_is_shown_with_its_line(rule: str, body: str, problem: str
     assert broken("f", rule, f"def f(x):\n    {body}\n") == problem
 
 
-def test_one_line_is_about_the_forward_of_a_class() -> None:
+def test_one_line_restricts_only_the_forward_of_a_class() -> None:
     text = (
         "class F:\n    def __init__(self):\n        a = 1\n        b = 2\n    def forward(s, x):\n"
     )

@@ -85,7 +85,7 @@ CLAIMS = {
         f"{STUDENT}/test_places_to_work.py::test_a_notebook_alone_says_what_to_put_next_to_it"
     ),
     "Below a right answer, there is a folded": (
-        f"{STUDENT}/test_notebook.py::test_explanation_ways_and_star_stand_below"
+        f"{STUDENT}/test_notebook.py::test_explanation_other_solutions_and_star_follow"
     ),
     "Pictures have a transparent background": (
         f"{ATTENTION}/test_pictures.py::test_jupyter_puts_no_box_behind_a_picture"

@@ -176,7 +176,7 @@ def runner() -> SuiteRunner:
 
 
 @pytest.mark.parametrize("wrong", [_another_error, NAN], ids=["another error", "nan"])
-def test_hidden_tests_say_what_is_true_as_well(
+def test_messages_of_hidden_tests_are_also_true(
     exercise: Exercise, right: Mapping[str, Any], runner: SuiteRunner, wrong: Wrong
 ) -> None:
     names = {q.name: _wrong(q.name, right[q.name], wrong) for q in exercise.questions}

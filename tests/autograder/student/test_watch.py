@@ -180,7 +180,7 @@ def test_a_plain_watch_draws_nothing(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_sentences_end_their_lines_between_words(is_terminal: bool) -> None:
+def test_sentences_are_wrapped_between_words(is_terminal: bool) -> None:
     written = io.StringIO()
     console = Console(file=written, width=40, force_terminal=is_terminal, no_color=True)
     text = " ".join(["the sum of the exponentials"] * 4)

@@ -39,7 +39,7 @@ def notebook(*cells: Any, **more: Any) -> bytes:
 
 
 def old_notebook(*cells: str, number: int) -> bytes:
-    """Returns a notebook of format 2 or 3, with worksheets, and `input` instead of `source`."""
+    """Returns a notebook in format 2 or 3, with worksheets, and `input` instead of `source`."""
     made = [{"cell_type": "code", "input": cell, "language": "python"} for cell in cells]
     document = {"metadata": {"name": ""}, "nbformat": number, "worksheets": [{"cells": made}]}
     return json.dumps(document).encode()

@@ -1,4 +1,4 @@
-"""The right statements of a notebook or module run in order, and a failure affects few answers."""
+"""The right statements in a notebook or module run in order, and a failure affects few answers."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_no_size_is_below_the_smallest(traits: Traits) -> None:
 def test_a_last_block_of_one_entry_is_tested(traits: Traits) -> None:
     usual, letters = traits.usual(), traits.call_letters()
     cells = CallSizes(traits, Draw(1, "sizes"))
-    # `any_size` uses these sizes for a class
+    # the sizes that `any_size` uses for a class
     small = usual.but(dict.fromkeys(traits.built_letters(), 1))
     asked = [*cells.after_blocks(small), *cells.heads_after_blocks(small)]
     for length in {x for x in LENGTHS if traits.largest.get(x, 128) > 101} & {*letters}:

@@ -56,7 +56,7 @@ FUNCTIONS = {
     ),
     "gradients": "return x.detach().sum(-1)",
 }
-#: an answer that keeps weights of an earlier call in eval mode if no gradients are requested
+#: an answer that keeps weights from an earlier call in eval mode if no gradients are requested
 KEPT = (
     "if torch.is_grad_enabled() or self.training:\n"
     "            return self.drop(self.linear(x))\n"
@@ -125,7 +125,7 @@ def test_a_right_answer_in_plain_loops_ends_in_time(
             if trait not in traits.without and trait not in traits.own
             for sizes in _asked(traits, trait, monkeypatch)
         )
-        assert seconds < 2.5, traits.question  # a quarter more than the slowest question takes
+        assert seconds < 2.5, traits.question  # 25% more than the slowest question takes
 
 
 def test_each_size_is_large_in_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_a_layout_changes_no_number(layout) -> None:  # type: ignore[no-untyped-
     assert not made.is_contiguous() or made.storage_offset() > 0
 
 
-#: by trait, conditions of calls; an answer that is wrong only in these calls must be noticed
+#: conditions on calls, by trait; an answer that is wrong only in these calls must be noticed
 SELDOM = {
     "any memory layout": ["(x > 0).all()", "(x < 0).all()", "(x == x[..., :1]).all()"],
     "any size": ["x.numel() > 1000 and x.dtype == torch.float64"],
@@ -202,7 +202,7 @@ def test_an_answer_wrong_for_some_numbers_fails(trait: str, condition: str) -> N
         check_trait(_expect(wrong), SUMS, trait)
 
 
-#: by trait, bodies of functions that are wrong only if they are called in one way
+#: bodies of functions that are wrong only if they are called in one way, by trait
 WAYS = {
     "any memory layout": ["return x.as_strided(x.shape, x.stride(), 0).sum(-1)"],
     "call after call": [
@@ -254,7 +254,7 @@ def test_a_function_wrong_in_one_way_of_calling_fails(trait: str, body: str) -> 
         check_trait(_expect(wrong), SUMS, trait)
 
 
-#: by trait, bodies of `forward` that are wrong only if they are called in one way
+#: bodies of `forward` that are wrong only if they are called in one way, by trait
 LAYER_WAYS = {
     "any memory layout": [
         "return self.drop(self.linear(x.as_strided(x.shape, x.stride(), 0)))",

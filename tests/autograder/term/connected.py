@@ -1,4 +1,4 @@
-"""Provides the class's course on servers that act as Canvas and Moodle, initially without grades.
+"""Provides servers that act as Canvas and Moodle with the class's course, at first without grades.
 
 `hand_in` submits the term's work on these servers, for a class that pulls it.
 """
@@ -63,12 +63,12 @@ def moodle_term(term: Term) -> Iterator[tuple[Moodle, Points]]:
 
 #: the team's number in Moodle
 _GROUP = 5
-#: the points of each question, by exercise and name
+#: the points for each question, by exercise and name
 QuestionPoints = dict[tuple[str, str], float]
 
 
 def hand_in(term: Term, server: Canvas | Moodle) -> dict[tuple[str, int], QuestionPoints]:
-    """Submits all work of the term; returns the points of each question by login and week."""
+    """Submits the whole term's work; returns the points for each question by login and week."""
     expected = {}
     for (n, week), answer in sorted(term.submitted.items()):
         files = {name: text.encode() for name, text in answer.files.items()}

@@ -23,7 +23,7 @@ import autograder
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
-#: the names of exercise and question
+#: the names of the exercise and the question
 Question = tuple[str, str]
 
 
@@ -31,7 +31,7 @@ Question = tuple[str, str]
 class Answer:
     """A submission's files, and its points by question.
 
-    `unfair` has the points that differ until the first assignment's suite is fixed.
+    `unfair` has the points that differ as long as the first assignment's suite is unfair.
     """
 
     files: Mapping[str, str]
@@ -46,7 +46,7 @@ class Answer:
 
 
 class Content(Protocol):
-    """A course of six assignments, whose first suite is unfair until it is fixed."""
+    """A course with six assignments; the first assignment's suite is unfair until it is fixed."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -193,9 +193,9 @@ class Doubles:
 
 
 class Attention:
-    """The course of this repository; at first, everybody fails a test of the first question.
+    """This repository's course; at first, everybody fails one test for the first question.
 
-    Students write the solution, the stub, or the answer of a member of the example class.
+    Students submit the solution, the stub, or an answer by a member of the example class.
     """
 
     names = (
@@ -284,7 +284,7 @@ def _exercises(name: str) -> tuple[str, ...]:
 
 @cache
 def _of(student: str, name: str, exercise: str) -> Answer:
-    """Returns the answer of a member of the example class to an exercise."""
+    """Returns the answer to an exercise by a member of the example class."""
     folder = REPOSITORY / "examples/submitted" / student / name
     files = {path.name: path.read_text() for path in folder.glob(f"{exercise}.*")}
     scores = _expected()[student][name][exercise]

@@ -31,7 +31,7 @@ class Student:
 
     @property
     def name(self) -> str:
-        """The name with the first name first."""
+        """The name, with the first name before the last."""
         last, _, first = self.last_first.partition(", ")
         return f"{first} {last}"
 
@@ -65,7 +65,7 @@ class Student:
 
     @property
     def group(self) -> str:
-        """The group on the roster, which is empty outside of the team."""
+        """The group on the roster, which is empty for students outside the team."""
         return TEAM_NAME if self.n in TEAM else ""
 
     @property

@@ -29,7 +29,7 @@ MOODLE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Upload:
-    """Files that a student uploads to a platform at a time in UTC; `attempt` counts from 1."""
+    """Files that a student uploads to a platform at a UTC time; `attempt` counts from 1."""
 
     student: Student
     files: Mapping[str, str]
@@ -77,7 +77,7 @@ def _moodle_files(week: int, upload: Upload) -> Iterator[tuple[str, str]]:
 def moodle_worksheet(
     path: Path, week: int, students: Iterable[Student], uploads: Iterable[Upload], maximum: float
 ) -> Path:
-    """Writes the English grading worksheet of an assignment, whose times name no zone."""
+    """Writes an assignment's grading worksheet in English; its times have no zone."""
     times = {upload.student: upload.at for upload in uploads}
     rows = [MOODLE_COLUMNS]
     for student in students:
@@ -133,7 +133,7 @@ def classroom_roster(path: Path, students: Iterable[Student]) -> Path:
 
 
 def canvas_gradebook(path: Path, students: Iterable[Student], columns: Mapping[str, float]) -> Path:
-    """Writes a gradebook as Canvas exports it, with one row of maximum points before the people."""
+    """Writes a gradebook as Canvas exports it, with a row of maximum points above the people."""
     rows = [
         (*CANVAS_COLUMNS, *columns),
         ("    Points Possible", *[""] * 4, *map(str, columns.values())),

@@ -204,7 +204,7 @@ class Term:
         return platforms.clones(path.with_suffix(""), self.name(week), uploads)
 
     def run_night(self, week: int, only: Iterable[int], attempt: int) -> tuple[int, str]:
-        """Runs the nightly script of the docs with a download; returns exit code and output."""
+        """Runs the nightly script from the docs with a download; returns exit code and output."""
         download = self._download(week, self._uploads(week, only, attempt), attempt)
         (self.root / "inbox").mkdir(exist_ok=True)
         shutil.copy(download, self.root / "inbox" / f"{self.name(week)}.zip")
@@ -296,11 +296,11 @@ class Term:
         return (n, week) in self.submitted and (n, week) not in self.withdrawn
 
     def days_late(self, n: int, week: int) -> int:
-        """Returns the days by which a submission is late; a day counts once it has begun."""
+        """Returns how many days late a submission is; a day counts as soon as it has begun."""
         return math.ceil(self.late(n, week) / timedelta(days=1))
 
     def late_days(self, n: int) -> Mapping[int, int]:
-        """Returns the late days that a student uses by week, in the order of the due dates."""
+        """Returns the late days that a student uses in each week, in the order of the due dates."""
         left, taken = BUDGET, {}
         for week in sorted(DUE, key=lambda week: DUE[week]):
             days = self.days_late(n, week) if (n, week) in self.submitted else 0
@@ -336,10 +336,10 @@ class Term:
                 assert found.setdefault(path.parent.parent.name, number) == number
         return found
 
-    # tables of the platforms
+    # the platforms' tables
 
     def worksheet(self, week: int) -> Path:
-        """Writes Moodle's grading worksheet of a week."""
+        """Writes Moodle's grading worksheet for a week."""
         uploads = [
             Upload(Student(n), {}, self.arrives(n, week))
             for n, own in self.submitted

@@ -127,7 +127,7 @@ def test_a_result_of_zeros_explains_no_part_of_an_answer() -> None:
     assert _explained(_of(X * 2, X), _of(X * 2, X), right) == ExplainedCalls(1)
 
 
-def test_it_explains_all_where_numbers_of_gradients_alone_differ() -> None:
+def test_a_mistake_explains_all_if_only_gradient_numbers_differ() -> None:
     right, mistake = _of(X, X), _of(X * 2, X * 2)
     assert _explained(_of(X * 2, X * 3), mistake, right).is_all
     assert not _explained(_of(X * 2, None), mistake, right).is_all
@@ -255,7 +255,7 @@ def test_writing_into_arguments_in_each_wrong_call_is_reported(value: torch.Tens
         ("RuntimeError: 1D tensors expected, but got 2D and 1D tensors", "a product gets a"),
     ],
 )
-def test_errors_of_calls_have_words(error: str, words: str) -> None:
+def test_errors_in_calls_are_described(error: str, words: str) -> None:
     assert kind_of([error], "f").startswith(words)
     assert kind_of([error, "KeyError: 'x'"], "f") == ""
 
@@ -386,7 +386,7 @@ def weights(queries, keys):
 """
 
 
-def test_families_are_changes_of_known_steps(tmp_path: Path) -> None:
+def test_families_change_known_steps(tmp_path: Path) -> None:
     solution = tmp_path / "solution.py"
     solution.write_text(_SOLUTION)
     found = list(members(solution, "weights", {"torch": torch}))
@@ -962,7 +962,7 @@ def test_an_entry_that_families_can_not_change_has_no_changes() -> None:
 
 
 def test_a_value_of_a_class_is_not_changed() -> None:
-    """A changed value of a class could raise an error when the module is loaded."""
+    """Changing a class attribute could raise an error when the module is loaded."""
     text = """class attend:
     kept = None
     def forward(self, x):
