@@ -26,7 +26,7 @@ from autograder.sandbox.doctor import examine
 ROOT = Path(__file__).resolve().parents[1]
 #: the number of submissions to grade repeatedly, and their assignment
 _CLASS, ASSIGNMENT = 6, "simplified_attention"
-#: the seconds, in real time, after which a command counts as one that does not end
+#: a command that takes longer than this many real seconds is considered endless
 MOST_SECONDS = 1_500.0
 #: code that runs a command with clocks that jump: the date by a day into the past, and the
 #: monotonic clock forward by an hour

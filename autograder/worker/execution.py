@@ -374,7 +374,7 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
     """Returns a new layer that has loaded the state of `layer`. Raises what the answer raises."""
     fresh = build()
-    # Use only trainable parameters, because a mask may be a frozen one with a different dtype.
+    # Use only trainable parameters, because a mask may be a frozen parameter with another dtype.
     move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)
     # Leave out buffers that only one layer has, or that differ in size: a call may have made them.
     known = fresh.state_dict()

@@ -301,7 +301,7 @@ def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely:
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     asked = CallSizes(traits, expect.draw)
     sizes = traits.with_exact_root(asked.middling(WITH_GRADIENTS))
-    # use float64 first, because moving to float32 removes digits of a buffer for good
+    # use float64 first, because moving to float32 permanently removes digits from a buffer
     layer = built(expect, traits, sizes).move(dtype=torch.float64).eval()
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))
     long, many = asked.all_large(one), asked.many_of(sizes)
