@@ -164,7 +164,7 @@ def _refuse_double_questions(assignment: Assignment) -> None:
                     exercise.solution,
                     question.line,
                     f"{question.name} is also a question in {seen[question.name]}",
-                    "give questions of one assignment different names",
+                    "give the questions of an assignment different names",
                 )
             seen[question.name] = exercise.name
 
@@ -220,7 +220,7 @@ def _checks(exercise: Exercise) -> str:
                 raise ContentError(
                     suite,
                     getattr(node, "lineno", None),
-                    f"public checks import {module}",
+                    f"public checks can't import {module}",
                     "import only what students have: "
                     f"{', '.join(_IMPORTS_OF_CHECKS)} and the standard library",
                 )
@@ -297,7 +297,7 @@ def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted((root / "source" / assignment.name / EXTRAS).glob("*")):
         if path.stem in taken:
-            raise ContentError(path, None, "an exercise has this name", "choose another one")
+            raise ContentError(path, None, "an exercise has this name", "choose a different name")
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:

@@ -47,7 +47,7 @@ def build_wheel(root: Path, out: Path) -> Path:
     wheels = sorted(out.glob("*.whl"))
     if result.returncode != 0 or len(wheels) != 1:
         raise GraderError(
-            f"the wheel of {root} can't be built ({install_with('instructor')}"
-            f" installs what it needs):\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
+            f"the wheel of {root} can't be built (to install what it needs, "
+            f"run {install_with('instructor')}):\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
         )
     return wheels[0]

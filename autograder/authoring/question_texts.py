@@ -59,7 +59,9 @@ def mistakes_of(root: Path, assignment: Assignment) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8"))["questions"])
     except (ValueError, KeyError, TypeError) as error:
-        raise ContentError(path, None, f"damaged: {error!r}", "make student-mistakes") from error
+        raise ContentError(
+            path, None, f"damaged: {error!r}", "run `make student-mistakes`"
+        ) from error
 
 
 def _by_question(path: Path, assignment: Assignment) -> list[tuple[str, Any]]:

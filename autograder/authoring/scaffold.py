@@ -103,7 +103,7 @@ def _texts(
             text = _with_imports(path, text, head)
         for question in questions:
             if kind == "solution" and re.search(rf"^(def|class) {question}\b", text, re.MULTILINE):
-                raise UserError(f"{path}: {question} already exists")
+                raise UserError(f"{path}: {question} already exists; choose a different name")
             part = klass if question[0].isupper() and klass.strip() else function
             filled = Template(part).substitute(question=question, constant=question.upper())
             text = _with_section(text, filled) if kind == "source" else _with_end(text, filled)

@@ -147,7 +147,7 @@ def strip_solutions(path: Path, text: str) -> str:
         if marker == BEGIN_SOLUTION:
             if opened is not None:
                 raise ContentError(
-                    path, number, "a solution inside another one", "end the first one"
+                    path, number, "a solution inside another one", f"add {END_SOLUTION} above it"
                 )
             opened = number
             kept.append(line[: len(line) - len(line.lstrip())] + STUB)
@@ -202,7 +202,7 @@ def _refuse_markers(path: Path, lines: list[str], taken: set[int]) -> None:
     for number, line in enumerate(lines):
         if number not in taken and line.strip() in (BEGIN_SOLUTION, END_SOLUTION):
             raise ContentError(
-                path, number + 1, "a solution outside the questions", "move it into a question"
+                path, number + 1, "a solution outside of any question", "move it into a question"
             )
 
 

@@ -29,7 +29,7 @@ _IMPORT_CHECK = """\
 try:
     from autograder.student import check, hint, retry, trace
 except ModuleNotFoundError as error:
-    raise ImportError(f"{error}: run the cell above, it says what to do") from None"""
+    raise ImportError(f"{error}: run the cell above; it says what to do") from None"""
 #: advice for students whose kernel has lost all names because it was restarted
 _AFTER_A_RESTART = "# NameError? Run > Run All Above Selected Cell"
 _KEPT_METADATA = ("tags",)
@@ -114,7 +114,7 @@ def _text_of(exercise: Exercise) -> str:
         return exercise.source.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ContentError(
-            exercise.source, None, "the text is missing", "write it: docs/authoring.md"
+            exercise.source, None, "the text is missing", "write it (see docs/authoring.md)"
         ) from None
     except UnicodeDecodeError as error:
         raise ContentError(exercise.source, None, "not UTF-8", "save it as UTF-8") from error
@@ -188,7 +188,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
             exercise.source,
             line_of(text, BEGIN_SOLUTION),
             "the text contains a solution",
-            f"it belongs in {exercise.solution}",
+            f"move it to {exercise.solution}",
         )
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
     # in a cell that imports a module from this package, a NameError shows the advice anyway

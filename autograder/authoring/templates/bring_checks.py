@@ -1,6 +1,6 @@
 # finds the checks
 def _bring_checks(name: str) -> None:
-    """Use the checks of the bundle if none are installed, as on Colab and Kaggle."""
+    """Use the checks in the bundle if none are installed, as on Colab and Kaggle."""
     import sys
     import zipfile
     from importlib.metadata import distributions

@@ -56,7 +56,7 @@ def test_a_folder_of_other_things_does_not_become_a_course(tmp_path: Path) -> No
     ("missing", "what"),
     [
         ("tests/hidden/basics/test_halves.py", "no hidden suite"),
-        ("tests/public/basics/test_halves.py", "no suite of public checks"),
+        ("tests/public/basics/test_halves.py", "no public suite"),
         ("source/basics/halves.md", "no text"),
     ],
 )

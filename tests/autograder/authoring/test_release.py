@@ -300,14 +300,14 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "### BEGIN SOLUTION\nexample = 3\n### END SOLUTION",
             "source/basics/sums.md:6",
             "the text contains a solution",
-            "it belongs in",
+            "move it to",
         ),
         (
             "solutions/basics/sums.py",
             "    return x + _STEP",
             "    ### BEGIN SOLUTION\n    return x + _STEP\n    ### END SOLUTION",
             "solutions/basics/sums.py:13",
-            "a solution outside the questions",
+            "a solution outside of any question",
             "move it into a question",
         ),
         (
@@ -316,7 +316,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "    ### BEGIN SOLUTION\n    total = _helper",
             "solutions/basics/sums.py:23",
             "a solution inside another one",
-            "end the first one",
+            "add ### END SOLUTION above it",
         ),
         (
             "tests/hidden/basics/test_sums.py",
@@ -331,7 +331,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "import torch",
             "import torch\nimport math, numpy",
             "tests/public/basics/test_sums.py:5",
-            "public checks import numpy",
+            "public checks can't import numpy",
             "students have: torch, pytest",
         ),
         (

@@ -55,7 +55,7 @@ def test_cases_share_what_they_are_worth_together(suite: Path, tmp_path: Path) -
         ("def test_it(): pass\n", "3: test_it does not say what it judges"),
         ('@pytest.mark.question("q")\ndef test_it(): pass\n', "4: test_it does not say"),
         ('@pytest.mark.question("q", points=len("x"))\ndef test_it(): pass\n', "4: test_it does"),
-        ("class TestIt:\n    pass\n", "3: TestIt is a class of tests"),
+        ("class TestIt:\n    pass\n", "3: TestIt is a test class"),
         (
             '@pytest.mark.parametrize("a", range(3))\n@pytest.mark.question("q", points=1)\n'
             "def test_it(a): pass\n",
