@@ -50,9 +50,9 @@ class Clock:
         """Returns the name of the limit that has been exceeded, or None if time is left."""
         self._look()
         if self._left() < 0:
-            return "the time limit (wall clock)"
+            return "the wall-clock time limit"
         if self._cpu() - self._cpu_before > self._budget.cpu:
-            return "the time limit (CPU)"
+            return "the CPU time limit"
         return None
 
     def extend(self, seconds: float) -> None:

@@ -32,7 +32,7 @@ _IMPORTS = {
 }
 #: names from JSON and other languages
 _IN_PYTHON = {
-    "null": "`null` comes from the file of a notebook: a module contains only its code, as text",
+    "null": "`null` comes from a notebook's file: a module contains only its code, as text",
     "true": "Python writes it `True`",
     "false": "Python writes it `False`",
 }

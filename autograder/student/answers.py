@@ -33,7 +33,7 @@ from .time_limit import SECONDS, CheckTimeout, limited
 
 _TOO_SLOW = (
     "code outside functions runs each time the file is loaded, here and during grading: remove it. "
-    "Is it a loop that never ends?"
+    "Is there a loop that never ends?"
 )
 
 
@@ -211,7 +211,7 @@ def _bytes_of(path: Path) -> bytes:
 
 
 _LEFT = "it still contains `raise NotImplementedError`: delete that line"
-_TWICE = "it is defined twice, and the second one, which is still a stub, counts: delete that one"
+_TWICE = "it is defined twice, and the second definition, still a stub, counts: delete that one"
 _DEFINES = (ast.FunctionDef, ast.ClassDef)
 _NO_POWER = "In `{}`, `^` is not a power: write `**`."
 

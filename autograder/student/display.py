@@ -129,7 +129,8 @@ def _more(left: Sequence[object]) -> str:
 
 
 def _same(names: Sequence[str]) -> str:
-    return f"the same in {len(names)} more: {_names(names)}"
+    checks = "check" if len(names) == 1 else "checks"
+    return f"the same in {len(names)} more {checks}: {_names(names)}"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -284,7 +285,7 @@ def what_to_submit(progress: Progress) -> tuple[str, ...]:
     when = f" (due {progress.due})" if progress.due else ""
     lines.append(f"Submit these files{when}: {', '.join(files)}")
     lines.append(
-        "How: upload them to the place where your course collects work; commit and push them in a "
-        "GitHub or GitLab repository; in JupyterHub, press Submit in the assignment list."
+        "How to submit depends on your course: upload them where it collects work, commit and push "
+        "them to GitHub or GitLab, or press Submit in JupyterHub's assignment list."
     )
     return (*lines, BEYOND)

@@ -53,7 +53,7 @@ _STOPS = (
 )
 _OWN = "this error ends the call: look at the condition that leads to the line where it is raised"
 _BY_CHANCE = (
-    "something in it is random, or was never given a value: dropout that is always on "
+    "something in your code is random, or was never given a value: dropout that is always on "
     "(`F.dropout` needs `training=self.training`), a layer that is built in `forward`, "
     "`torch.rand`, `torch.empty`"
 )

@@ -13,7 +13,7 @@ from .display import notice
 
 _TODO = "write your guess instead of None, then run the cell again"
 _NO_NUMBER = (
-    "your guess is a text, but the answer is a number: write only the number, without quotes, "
+    "your guess is text, but the answer is a number: write only the number, without quotes, "
     "then run the cell again"
 )
 

@@ -51,8 +51,8 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
     hints = read_hints(folder)
     if not hints:
         raise UserError(
-            f"{folder.resolve()} has no hints, because checks/{HINTS} is missing. Ask your course "
-            "for them."
+            f"{folder.resolve()} has no hints, because checks/{HINTS} is missing. Ask your "
+            "instructor for them."
         )
     exercise, question = _asked(folder, manifest, name)
     if question is None:
@@ -61,7 +61,7 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
     texts = hints.get(question, ())
     before = 0 if again else min(shown.get(question, 0), len(texts))
     if before == len(texts):
-        why = "you have seen all hints of this question" if texts else "this question has no hints"
+        why = "you have seen all hints for this question" if texts else "this question has no hints"
         return Hint(exercise, question, before, len(texts), "", why)
     _remember(folder, {**shown, question: before + 1})
     return Hint(exercise, question, before + 1, len(texts), texts[before])

@@ -142,13 +142,13 @@ def _globals_of(code: CodeType) -> Iterator[str]:
 _ANOTHER_FILE = (
     "{question}: your code imports {module!r}, another file of yours.\n"
     "got       {name}\n"
-    "expected  only imports of torch, of the standard library, and those of the stub\n"
+    "expected  only imports of torch, the standard library, and those in the stub\n"
     "likely: each exercise is graded on its own: write what you need here"
 )
 _NOT_IN_GRADING = (
     "{question}: your code imports {module!r}, which is not available when your work is "
     "graded.\ngot       {name}\nexpected  only imports of torch, numpy, the standard library, "
-    "and those of the stub\nnext step: move it out of the answer, to a separate cell or file"
+    "and those in the stub\nnext step: move it out of the answer, to a separate cell or file"
 )
 
 

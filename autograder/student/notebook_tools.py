@@ -112,7 +112,7 @@ def trace(question: object) -> None:
 
 
 def retry(question: object) -> Any:
-    """Repeats the call at which a check fails, with the same numbers and weights.
+    """Repeats the call that makes a check fail, with the same numbers and weights.
 
     Returns what your answer returns, and raises what it raises; a `breakpoint()` stops there.
     """
@@ -291,7 +291,7 @@ def _here(question: str) -> Path:
         return assignment_folder(Path.cwd(), question)
     except FileNotFoundError:
         raise UserError(
-            "the folder of this notebook is gone: it was moved or replaced. "
+            "this notebook's folder is gone: it was moved or replaced. "
             "Close the notebook, open it again, and restart the kernel."
         ) from None
 
@@ -316,7 +316,9 @@ def find_suite(question: str, folder: Path) -> Path:
         if question in questions:
             return suite
         if suite.stem == f"test_{question}":
-            raise UserError(f"{question} is an exercise; its questions: {', '.join(questions)}")
+            raise UserError(
+                f"{question} is an exercise; name one of its questions: {', '.join(questions)}"
+            )
         known += questions
     if not question:
         raise UserError(f"name a question, as in check({known[0]!r}); known: {', '.join(known)}")

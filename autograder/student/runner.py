@@ -140,14 +140,14 @@ def _run(suite: Path, run: _Run, *more: object) -> _Run:
     if code == pytest.ExitCode.INTERNAL_ERROR:
         raise GraderError(
             f"{suite}: the checks stopped before they were finished. Please report this to your "
-            "course."
+            "instructor."
         )
     if code == pytest.ExitCode.INTERRUPTED and not run.stopped and run.problem is None:
         raise KeyboardInterrupt
     if run.problem is not None:
         raise GraderError(
             f"{suite}: the checks can't be run: {run.problem}\n"
-            "Take this file from the course's bundle again."
+            "Replace this file with the one in the course's bundle."
         )
     return run
 

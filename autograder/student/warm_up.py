@@ -17,7 +17,7 @@ c = torch.tensor([1.0, 2.0, 3.0, 4.0])
 _EXPECTED = {
     "row_sums": (
         [[8.0], [8.0]],
-        "a sum drops its dimension unless you say `keepdim=True`",
+        "a sum drops its dimension unless you pass `keepdim=True`",
     ),
     "scaled": (
         [[1.0, 2.0, 5.0], [40.0, 30.0, 10.0]],

@@ -20,7 +20,7 @@ def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
         return None
     extra = [name for name in step.found if name not in step.weights]
     got = f"no weight {_some(missing)}" + f"; the layer has {_some(extra)}" * bool(extra)
-    expected = f"{len(step.weights)} weights with the names of the docstring"
+    expected = f"{len(step.weights)} weights with the names in the docstring"
     return got, expected, _advice(missing, extra, step.found)
 
 

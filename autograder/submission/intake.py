@@ -103,7 +103,7 @@ def unused_notes(
     if any(exercise.lower() in name.lower() for name in files for exercise in exercises):
         why += "; is the name wrong?"
     elif code and not has_answer:
-        why = "not an exercise of this assignment; does it belong to a different one?"
+        why = "not an exercise of this assignment; does it belong to a different assignment?"
     return (f"{LOOK}{', '.join(files[:_MOST_NAMED])}{more}: {why}",)
 
 
@@ -225,8 +225,9 @@ class FoundSubmissions:
             return self
         if own := next((name for name in known if (submitted / name).is_dir()), None):
             raise UserError(
-                f"{submitted} is the folder of one student: autograder grade {submitted / own} "
-                f"grades one assignment of theirs, autograder grade {submitted.parent} the class"
+                f"{submitted} is the folder of one student: to grade one assignment of theirs, run "
+                f"autograder grade {submitted / own}; to grade the class, autograder grade "
+                f"{submitted.parent}"
             )
         raise UserError(
             f"{submitted} contains no submission; expected <student>/<assignment>/ in it"
@@ -297,7 +298,9 @@ def _submission_at(folder: Path, known: Collection[str], assignment: str | None)
         raise UserError(f"{folder} is {what}; expected the folder <student>/<assignment>")
     place = folder.resolve()
     if folder.parent.is_symlink() and place.parent.name != folder.parent.name:
-        raise UserError(f"{folder.parent} is a link to the folder of {place.parent.name!r}")
+        raise UserError(
+            f"{folder.parent} is a link to the folder of {place.parent.name!r}; use that folder"
+        )
     name = assignment or place.name
     if name not in known:
         raise UserError(f"{folder}: there is no assignment {name!r}; known: {', '.join(known)}")

@@ -174,7 +174,7 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
         document = read_untrusted_json(text)
     except ValueError as error:
         raise SubmissionError(
-            f"is not a notebook, or only a part of one (not valid JSON: {error}); save it in "
+            f"is not a notebook, or is only part of one (not valid JSON: {error}); save it in "
             "Jupyter and submit the .ipynb file"
         ) from error
     cells = _cells(document) if isinstance(document, dict) else None

@@ -135,7 +135,7 @@ _LINES = tuple(
         (r"[%!]", "this line works only in a notebook: leave it out of a module"),
         (
             r".*[\u00a0\u2018-\u201f\u2013\u2014\u200b\ufeff]",
-            "a character in this line was copied from a formatted text (a quotation mark, a dash, "
+            "a character in this line was copied from formatted text (a quotation mark, a dash, "
             "a space): type it again",
         ),
     )
@@ -151,7 +151,7 @@ _MESSAGES = tuple(
         ),
         (
             r"unindent does not match|unexpected indent",
-            "the lines of one block must begin at the same column: count the spaces in front of "
+            "the lines of one block must begin in the same column: count the spaces in front of "
             "this line and of the line above it",
         ),
         (

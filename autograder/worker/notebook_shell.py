@@ -37,7 +37,7 @@ from traitlets.config import Config
 from .data_files import DATA_FILES, Files
 from .notebook_outputs import Outputs, Stream
 
-_NO_COMMANDS = "commands of the operating system do not run where notebooks are graded: {}\n"
+_NO_COMMANDS = "operating system commands do not run where notebooks are graded: {}\n"
 #: folders in which the fork server may write while it loads packages, in a sandbox and outside
 _PLACES = ("/dev/shm", "/tmp")
 

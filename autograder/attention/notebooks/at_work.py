@@ -47,7 +47,7 @@ def at_work(
     except CheckTimeout as slow:
         no_arrows(words, f"{slow}: is there a loop that never ends?")
     except Exception as error:  # a student's layer may raise anything; its check explains it
-        no_arrows(words, f"not yet: {type(error).__name__}: {error}".splitlines()[0])
+        no_arrows(words, f"your layer fails: {type(error).__name__}: {error}".splitlines()[0])
     else:
         shown = ["gap" if word == GAP else word for word in words]
         attention_arrows(weights[:, query], shown, query, title)

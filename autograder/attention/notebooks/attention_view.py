@@ -99,7 +99,10 @@ def attention_view(
     table = table[None] if table.dim() == 2 else table
     count = len(tokens)
     if table.dim() != 3 or table.shape[1:] != (count, count):
-        raise ValueError(f"weights of shape {tuple(table.shape)} do not fit {count} tokens")
+        raise ValueError(
+            f"weights of shape {tuple(table.shape)} do not fit {count} tokens: each head needs "
+            f"a table of shape {(count, count)}"
+        )
     asking = count - 1 if query is None else query
     heads = "1 head" if len(table) == 1 else f"{len(table)} heads"
     summary = f"{title}: {heads} over {count} tokens (an interactive view in a notebook)"

@@ -33,7 +33,7 @@ def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
     readers, left = divmod(num_heads, num_kv_heads)
     if left:
         raise ValueError(
-            f"{num_heads} query heads cannot be divided equally among {num_kv_heads} heads of keys"
+            f"{num_heads} query heads cannot be divided evenly among {num_kv_heads} key-value heads"
         )
     with styled():
         figure, axes = plt.subplots(figsize=(_NARROW, 1.55), layout="constrained")
@@ -208,7 +208,9 @@ def product(
         ValueError: the inner sizes differ.
     """
     if left[2] != right[1]:
-        raise ValueError(f"{left[2]} columns do not match {right[1]} rows")
+        raise ValueError(
+            f"{left[2]} columns do not match {right[1]} rows: these numbers must be equal"
+        )
     grey, blue = "#d0d4d8", _pale(_GROUPS[0])
     boxes = [(left, grey, "@"), (right, blue, "="), ((result, left[1], right[2]), blue, "")]
     with styled():

@@ -30,7 +30,7 @@ def own_or_part(question: str) -> Any:
         part = getattr(parts, question, None)
         if part is None:
             raise UserError(f"{error}; there is no ready-made part with that name") from error
-        _say("○", f"{question}: a ready-made part instead of your own answer ({error})")
+        _say("○", f"{question}: a ready-made part is used instead of your own answer ({error})")
         return part
 
 
@@ -40,12 +40,12 @@ def _own(question: str, folder: Path) -> Any:
     (checked,) = check_folder(folder, [question])
     (result,) = [item for item in checked.questions if item.question == question]
     if result.standing is not Standing.PASSED:
-        raise UserError(f"run  autograder check {question}  to see what is missing in your answer")
+        raise UserError(f"run  autograder check {question}  to see what is wrong with your answer")
     questions = questions_of(folder, manifest)[checked.exercise]
     answer = answer_of(folder, checked.exercise, questions)
     if answer is None:
         raise UserError(f"{checked.exercise} has no answer")
-    _say("✓", f"{question}: your own, from {answer.path.name}")
+    _say("✓", f"{question}: your own answer is used, from {answer.path.name}")
     return execute(answer).namespace[question]
 
 

@@ -43,5 +43,5 @@ def ids_of(sentence: list[str]) -> torch.Tensor:
     known = vocabulary()
     for word in sentence:
         if word not in known:
-            raise ValueError(f"no sentence has the word {word!r}; known words: {', '.join(known)}")
+            raise ValueError(f"no sentence contains {word!r}; known words: {', '.join(known)}")
     return torch.tensor([known.index(word) for word in sentence])

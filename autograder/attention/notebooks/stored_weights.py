@@ -47,7 +47,8 @@ def load_weights(model: nn.Module, path: Path | str) -> None:
     }
     own = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
     if own.keys() != found.keys():
-        raise KeyError(f"only the model or only the file has {sorted(own.keys() ^ found.keys())}")
+        different = sorted(own.keys() ^ found.keys())
+        raise KeyError(f"in the model or in the file, but not in both: {different}")
     for name, weight in found.items():
         if own[name] != tuple(weight.shape):
             raise ValueError(

@@ -133,8 +133,8 @@ def known(found: list[str], vocabulary: Collection[str]) -> list[str]:
     for token in found:
         if token not in vocabulary:
             raise UnknownTokenError(
-                f"no story has {token!r}, so the model has no number for it: use words of the "
-                'stories, such as "One morning" or "After the rain"'
+                f"no story contains {token!r}, so the model has no number for it: use words "
+                'from the stories, such as "One morning" or "After the rain"'
             )
     return found
 

@@ -92,5 +92,5 @@ def test_a_missing_answer_is_not_an_error(pages: list[Any]) -> None:
 
 
 def test_weights_of_other_tokens_are_refused() -> None:
-    with pytest.raises(ValueError, match="do not fit 2 tokens"):
+    with pytest.raises(ValueError, match="do not fit 2 tokens: each head needs"):
         attention_view(torch.eye(3), ["a", "b"])

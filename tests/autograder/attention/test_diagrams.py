@@ -45,7 +45,7 @@ def test_every_head_is_drawn_once_above_what_it_reads() -> None:
 
 
 def test_groups_that_are_not_equal_are_refused() -> None:
-    with pytest.raises(ValueError, match="4 query heads cannot be divided equally among 3"):
+    with pytest.raises(ValueError, match="4 query heads cannot be divided evenly among 3"):
         head_groups(4, 3)
 
 

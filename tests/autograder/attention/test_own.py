@@ -57,7 +57,7 @@ def answer_in_notebook(folder: Path) -> None:
 
 def test_the_part_replaces_a_stub(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert own_or_part("DecoderBlock") is DecoderBlock
-    assert "a ready-made part instead of your own answer" in capsys.readouterr().out
+    assert "a ready-made part is used instead of your own answer" in capsys.readouterr().out
 
 
 def test_a_right_answer_is_taken_from_the_file_that_counts(
@@ -65,10 +65,10 @@ def test_a_right_answer_is_taken_from_the_file_that_counts(
 ) -> None:
     answer_in_notebook(folder)
     assert own_or_part("DecoderBlock") is not DecoderBlock
-    assert "your own, from decoder_block.ipynb" in capsys.readouterr().out
+    assert "your own answer is used, from decoder_block.ipynb" in capsys.readouterr().out
     shutil.copy(SOLUTION, folder / "decoder_block.py")
     assert own_or_part("DecoderBlock").__module__ == "_answer_decoder_block"
-    assert "your own, from decoder_block.py" in capsys.readouterr().out
+    assert "your own answer is used, from decoder_block.py" in capsys.readouterr().out
 
 
 def test_a_wrong_answer_is_not_used(folder: Path) -> None:
@@ -111,5 +111,5 @@ def test_the_capstone_runs_from_top_to_bottom(
     assert step * STEPS < MOST_CPU_SECONDS
     plt.close("all")
     printed = capsys.readouterr().out
-    assert ("your own, from decoder_block.ipynb" in printed) == solved
+    assert ("your own answer is used, from decoder_block.ipynb" in printed) == solved
     assert "the same text both times: True" in printed

@@ -269,5 +269,5 @@ def test_an_unknown_word_is_named_in_one_line(capstone: dict[str, Any]) -> None:
     with pytest.raises(module.UnknownTokenError) as caught:
         capstone["write"]("Hello world", 1)
     (line,) = caught.value._render_traceback_()
-    assert "no story has 'Hello'" in line
+    assert "no story contains 'Hello'" in line
     assert capstone["write"]("One morning", 2, temperature=0)[0].startswith("One morning")

@@ -198,7 +198,7 @@ def test_a_class_is_not_graded_in_a_weaker_tier_unasked(
         file.append(replace(make_result("ada"), isolation=Tier.B))
     why = ["  tier A: the fork server did not start"]
     refuse_weaker_tier(results, Tier.B, why)
-    with pytest.raises(UserError, match="has results of tier B.*\n.*did not start\n.*--tier C"):
+    with pytest.raises(UserError, match="has results from tier B.*\n.*did not start\n.*--tier C"):
         refuse_weaker_tier(results, Tier.C, why)
 
 

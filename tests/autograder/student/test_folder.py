@@ -110,7 +110,7 @@ def test_files_and_folders_that_are_elsewhere_are_named(folder: Path) -> None:
     (exercise,) = check_folder(folder, ["sums"])
     assert "there is old/sums.ipynb: move it back" in exercise.problem.replace("\\", "/")
     for wrong in (folder.parent, folder / "old"):
-        with pytest.raises(UserError, match=f"Perhaps it is {folder}"):
+        with pytest.raises(UserError, match=f"Did you mean {folder}"):
             check_folder(wrong)
 
 
@@ -152,7 +152,7 @@ def test_the_command_shows_progress_points_and_what_to_submit(folder: Path, solv
         return " ".join(result.output.split())
 
     solve("sums")
-    assert "2 of 3 questions pass their public checks: up to 10 of 12 points" in shown()
+    assert "2 of 3 questions pass their public checks, for up to 10 of 12 points" in shown()
     assert "Submit" not in shown()
     solve("halves")
     assert "Submit these files: sums.py, halves.py" in shown()
@@ -176,7 +176,7 @@ def test_a_folder_without_an_assignment_leads_to_the_right_one(tmp_path: Path) -
 
 def test_a_damaged_manifest_says_what_to_do(folder: Path) -> None:
     write(folder, "checks/assignment.json", "{}")
-    with pytest.raises(UserError, match="bundle again"):
+    with pytest.raises(UserError, match="the one in the course's bundle"):
         status(folder)
 
 
@@ -301,7 +301,7 @@ def test_each_folder_is_judged_by_its_own_checks(folder: Path, solve: Solve) -> 
 def test_broken_checks_are_not_the_students_fault(folder: Path) -> None:
     path = folder / "checks" / "test_halves.py"
     path.write_text(path.read_text() + "\n1 / 0\n")
-    with pytest.raises(GraderError, match="Take this file from the course's bundle again"):
+    with pytest.raises(GraderError, match="Replace this file with the one in the course's bundle"):
         check_folder(folder, ["halves"])
 
 

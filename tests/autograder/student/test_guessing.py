@@ -66,7 +66,7 @@ def test_a_text_without_a_number_is_no_guess_yet(
 ) -> None:
     predict(guess, lambda: torch.tensor(4.0))
     said = capsys.readouterr().out
-    assert said.startswith("○ your guess is a text, but the answer is a number")
+    assert said.startswith("○ your guess is text, but the answer is a number")
 
 
 @pytest.mark.parametrize("guess", ["5", "an error", "nan"])

@@ -23,7 +23,7 @@ def test_hints_come_one_at_a_time_and_end(folder: Path) -> None:
     assert next_hint(folder, "sums") == Hint("sums", "plus_one", 1, 2, FIRST)
     assert next_hint(folder, "sums") == Hint("sums", "plus_one", 2, 2, SECOND)
     last = next_hint(folder, "sums")
-    assert (last.text, last.why) == ("", "you have seen all hints of this question")
+    assert (last.text, last.why) == ("", "you have seen all hints for this question")
 
 
 def test_again_starts_with_the_first_hint(folder: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_damaged_record_of_hints_is_reported_with_a_remedy(folder: Path, text:
 
 def test_damaged_hints_are_named(folder: Path) -> None:
     (folder / "checks" / "hints.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(UserError, match=r"hints\.json is damaged: .*bundle again"):
+    with pytest.raises(UserError, match=r"hints\.json is damaged: .*course's bundle"):
         next_hint(folder, "sums")
 
 
@@ -94,7 +94,7 @@ def test_the_command_says_which_hint_of_how_many(folder: Path) -> None:
     )
     assert CliRunner().invoke(cli, arguments).output == f"plus_one: hint 2 of 2\n{SECOND}\n"
     assert CliRunner().invoke(cli, arguments).output == (
-        "plus_one: you have seen all hints of this question\n"
+        "plus_one: you have seen all hints for this question\n"
         "from the start: autograder hint sums --again\n"
     )
 
@@ -149,5 +149,5 @@ def test_a_notebook_says_how_to_start_again(
         hint("plus_one")
     hint("plus_one", again=True)
     output = capsys.readouterr().out
-    assert 'all hints of this question\nfrom the start: hint("plus_one", again=True)' in output
+    assert 'all hints for this question\nfrom the start: hint("plus_one", again=True)' in output
     assert output.count("hint 1 of 2") == 2

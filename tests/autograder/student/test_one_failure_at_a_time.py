@@ -28,7 +28,7 @@ QUESTION = CheckedQuestion("f", Standing.FIX, TESTS)
 def test_the_first_failure_is_shown_and_the_others_are_counted() -> None:
     text = as_text(QUESTION)
     assert "got 1" in text and "to try it: f(1)" in text
-    assert "the same in 1 more: second" in text
+    assert "the same in 1 more check: second" in text
     assert "and 1 more to fix after this one: third" in text
     assert "got 2" not in text and "got 3" not in text
 

@@ -58,7 +58,8 @@ def test_code_of_another_assignment_is_recognized(tmp_path: Path) -> None:
     (tmp_path / "masking.py").touch()
     (note,) = unused_notes(tmp_path, ["scores"])
     assert note == (
-        "look at masking.py: not an exercise of this assignment; does it belong to a different one?"
+        "look at masking.py: not an exercise of this assignment; does it belong to a different "
+        "assignment?"
     )
 
 
