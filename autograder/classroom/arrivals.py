@@ -144,16 +144,20 @@ def _lines_of(assignment: Assignment, found: Mapping[str, Lateness]) -> Iterator
     dues = {item.due for item in found.values()} - {None}
     if not dues and not any(item.is_late for item in found.values()):
         return
-    when = duedate_text(assignment.duedate) if assignment.duedate else "as formgrader says"
+    when = "at the time set in formgrader"
+    if assignment.duedate:
+        when = duedate_text(assignment.duedate)
     ends = [item.due for item in found.values() if item.due]
     others = Counter(due for due in ends if due != _due(assignment))
     also = "".join(
-        f", for {count} of the submissions {moment_text(due, assignment.duedate)}"
+        f", or {moment_text(due, assignment.duedate)} for {count} of the submissions"
         for due, count in sorted(others.most_common(_MOST_DATES))
     )
     unknown = sum(item.submitted is None for item in found.values())
-    have = "1 has" if unknown == 1 else f"{unknown} have"
-    note = f"; {have} no known time, which does not count as late" if unknown else ""
+    have = "1 has no known time and does"
+    if unknown > 1:
+        have = f"{unknown} have no known time and do"
+    note = f"; {have} not count as late" if unknown else ""
     late = [
         f"{student} {'by ' if item.late else ''}{item.text}"
         for student, item in sorted(found.items())

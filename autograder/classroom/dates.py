@@ -119,7 +119,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
             known = ", ".join(sorted(s for s in sections if ";" not in s)) or "none"
             notes.append(
                 f"{path}: nobody on the roster is in the section {section!r}, so its date for "
-                f"{name} is not used; sections of the roster: {known}"
+                f"{name} is not used; sections on the roster: {known}"
             )
     return tuple(notes)
 

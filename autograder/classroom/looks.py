@@ -66,7 +66,9 @@ def _look(row: Mapping[str, str], path: Path) -> ReviewMark:
     try:
         return ReviewMark(row["assignment"], int(row["lines"]), row["looked_at"])
     except ValueError as error:
-        raise UserError(f"{path}: {row['lines']!r} is not a number of lines") from error
+        raise UserError(
+            f"{path}: {row['lines']!r} is not a number of lines; correct it, or delete the row"
+        ) from error
 
 
 def write_review_marks(class_folder: Path, lines: Mapping[str, int]) -> None:

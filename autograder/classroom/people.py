@@ -335,7 +335,7 @@ class _Merge:
         if others := same or (here if len(here) == len(new) == 1 else ()):
             who = " or ".join(repr(self.people[n].student) for n in others)
             self._doubts.append(
-                f"{person.name!r} ({person.email or person.student}) may be {who}, and has a "
+                f"{person.name!r} ({person.email or person.student}) may be {who}, but got a "
                 "new row: if they are the same person, write the address into the old row and "
                 "remove the new one"
             )

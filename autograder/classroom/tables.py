@@ -57,7 +57,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
         if data.startswith(_ZIP):
             raise UserError(
                 f"{path} is a spreadsheet or an archive; expected a CSV file\n"
-                "  fix: open it in the spreadsheet and save it as 'CSV UTF-8'"
+                "  fix: open it in a spreadsheet program and save it as 'CSV UTF-8'"
             )
         text = _decoded(data)
         first = text.partition("\n")[0]
@@ -65,8 +65,8 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
         table = list(_cells(text, separator))
     except UnicodeDecodeError as error:
         raise UserError(
-            f"{path} is not in UTF-8 (byte {error.start})\n"
-            "  fix: open it in the spreadsheet and save it as 'CSV UTF-8'"
+            f"{path} is not valid UTF-8 (byte {error.start})\n"
+            "  fix: open it in a spreadsheet program and save it as 'CSV UTF-8'"
         ) from error
     except (OSError, csv.Error) as error:
         raise UserError(f"{path}: can't be read as a CSV file: {error}") from error

@@ -24,8 +24,8 @@ from .torch_start import FastExit
 
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 _REMEDIES = {
-    errno.ENOSPC: "make room",
-    errno.EDQUOT: "make room, or ask for a larger quota",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space, or ask for a larger quota",
     errno.EFBIG: "raise the limit on file sizes (ulimit -f)",
     errno.EMFILE: "raise the limit on open files (ulimit -n)",
     errno.ENFILE: "close other programs that have many files open",
@@ -68,7 +68,7 @@ def refusal(error: BaseException) -> str | None:
 _SECTIONS = {
     "Students": {
         "check": ("student", "Run the public checks on the answers in this folder."),
-        "retry": ("student", "Repeat the call at which a check fails."),
+        "retry": ("student", "Repeat the call that makes a check fail."),
         "watch": ("student", "Run the checks again after every save."),
         "hint": ("student", "Show the hints, one at a time."),
         "status": ("student", "Show progress and points, and what to submit."),
@@ -86,7 +86,7 @@ _SECTIONS = {
         "withdraw": ("classes", "Leave a submission out of reports and exports."),
     },
     "Grading runs": {
-        "grade": ("grading", "Grade every submission below a folder."),
+        "grade": ("grading", "Grade every submission in a folder."),
         "merge": ("results", "Merge the results from shards into one file."),
         "doctor": ("doctor", "Show which isolation tier this machine supports."),
     },
@@ -153,7 +153,7 @@ class _Commands(click.Group):
             if (error.name or "autograder").startswith("autograder"):
                 raise
             raise UserError(
-                f"this command needs {error.name}: {install_with('instructor')}"
+                f"this command needs {error.name}: run {install_with('instructor')}"
             ) from error
 
 

@@ -52,7 +52,7 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
         emit({"written": [str(path) for path in (*made.repository, *made.written)]})
         return 0
     if made.repository:
-        console.print(f"a new course in {for_terminal(str(made.root))}", soft_wrap=True)
+        console.print(f"new course in {for_terminal(str(made.root))}", soft_wrap=True)
     for path in made.written:
         console.print(f"written: {for_terminal(str(path))}", soft_wrap=True)
     console.print(f"to see what is left to do: autograder validate {for_terminal(name)}")
@@ -77,7 +77,7 @@ def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
         return 0
     for line in changed:
         console.print(for_terminal(line), soft_wrap=True)
-    console.print(f"changed score or verdict: {number_of(len(changed), 'question')}")
+    console.print(f"{number_of(len(changed), 'question')} with a changed score or verdict")
     return 0
 
 
@@ -132,8 +132,8 @@ def validate(
 @click.option(
     "--after",
     is_flag=True,
-    help="Also include the code of alternative right answers in the bundles; use it when everybody "
-    "has submitted.",
+    help="Also include the code of alternative right answers in the bundles; use it after "
+    "everybody has submitted.",
 )
 @in_course
 @as_json
@@ -232,12 +232,13 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
         console.print(f"not named: {for_terminal(label)}", soft_wrap=True)
     for group in proof.not_told_apart:
         console.print(
-            f"not distinguished, so they share one hint: {for_terminal(group)}", soft_wrap=True
+            f"no test distinguishes these, so they share a hint: {for_terminal(group)}",
+            soft_wrap=True,
         )
     for problem in (*proof.problems, *_not_fresh(stale), *leaks):
         lines = "\n".join(for_terminal(line) for line in problem.split("\n"))
         console.print(f"[red]problem[/]: {lines}", soft_wrap=True)
-    console.print(f"{proof.cases} submissions judged in tier {proof.tier}")
+    console.print(f"{proof.cases} submissions judged in isolation tier {proof.tier}")
 
 
 def _print_traits(proof: ValidationReport) -> None:

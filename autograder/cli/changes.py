@@ -74,7 +74,7 @@ def changes(
     _print(found)
     home = class_folder if class_folder.is_dir() else class_folder.parent
     written = operations.write_changes(found, path or home / "changes.html")
-    console.print(f"every grading side by side: {for_terminal(str(written))}", soft_wrap=True)
+    console.print(f"all gradings side by side: {for_terminal(str(written))}", soft_wrap=True)
     return 0
 
 
@@ -97,7 +97,7 @@ def _print(found: operations.ClassChanges) -> None:
         name = f"{row.assignment}/{row.exercise}/{row.question}"
         why = ", ".join(row.causes)
         console.print(f"{for_terminal(name)}: {', '.join(counts)}; because of {why}")
-    table = Table("student", "question", "from", "to", "because of", box=None, pad_edge=False)
+    table = Table("student", "question", "from", "to", "cause", box=None, pad_edge=False)
     every = (*found.changes, *found.manual)
     for item in every[:_MOST_ROWS]:
         cells = (
@@ -124,7 +124,7 @@ def request_line(request: Request) -> str:
     words = " ".join(request.request.split())
     asked = f"{request.student} asked for a second look at {about}: {words!r}"
     if request.is_open:
-        return f"{asked}; nobody has answered"
+        return f"{asked}; nobody has answered yet"
     return f"{asked}; {request.answered_by} answered: {' '.join(request.answer.split())!r}"
 
 

@@ -67,10 +67,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
             f"{len(change.not_in_list)} not in this list, but kept on the roster",
             change.not_in_list,
         )
-        teach = (
-            "1 teaches and is" if len(change.staff) == 1 else f"{len(change.staff)} teach and are"
-        )
-        _names(f"{teach} left out", change.staff)
+        _names(f"{len(change.staff)} left out, as teaching staff", change.staff)
         for doubt in change.doubts:
             console.print(f"note: {for_terminal(doubt)}", soft_wrap=True)
     _print(found)
@@ -87,7 +84,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
     "--from",
     "table",
     type=click.Path(path_type=Path),
-    help="A CSV file with several extensions, in the columns student, assignment (empty for all), "
+    help="A CSV file of extensions, with the columns student, assignment (empty for all), "
     "extension and why.",
 )
 @in_course
@@ -162,20 +159,20 @@ def _print_extensions(every: list[StoredExtension]) -> None:
 def _extension_text(made: StoredExtension, assignment: str) -> str:
     is_removed = not parse_duration(made.decision.decision)
     if made.until is None:
-        state = "removed" if is_removed else "kept"
+        state = "removed" if is_removed else "stored"
         return (
-            f"{for_terminal(assignment)} has no due date, so nobody is late; the extension of "
+            f"{for_terminal(assignment)} has no due date, so nobody is late; the extension for "
             f"{for_terminal(made.decision.student)} is {state}"
         )
     time = duration_text(made.allowance)
     who, until = for_terminal(made.decision.student), moment_text(made.until, made.due)
     if is_removed:
-        return f"{who} no longer has an extension for {for_terminal(assignment)}: due {until}"
+        return f"{who} no longer has an extension for {for_terminal(assignment)}, due {until}"
     whole = ""
     if time != made.decision.decision:
-        whole = f", {time} after the due date, including section, grace and extra time"
+        whole = f", {time} after the due date, counting the section's date, grace and extra time"
     return (
-        f"{who} has {made.decision.decision} more for {for_terminal(assignment)}: due {until}"
+        f"{who} has {made.decision.decision} more for {for_terminal(assignment)}, until {until}"
         f"{whole}"
     )
 
@@ -229,11 +226,12 @@ def _print(found: Attendance) -> None:
     for assignment, missing in found.missing.items():
         head = f"{assignment}: {len(missing)} of {len(people)} have not submitted"
         _names(head, [person.student for person in missing])
-    _names(f"{len(found.strangers)} with submissions, but not on the roster", found.strangers)
+    _names(f"{len(found.strangers)} who submitted, but are not on the roster", found.strangers)
     for student in found.strangers:
         if person := found.roster.namesake(student):
-            text = f"{student}: {person.student} has the same name in a different order; if both "
-            text += f"are one person, replace {person.student!r} in roster.csv with {student!r}"
+            text = f"{student}: {person.student} has the same name in a different order; if they "
+            text += "are the same person, "
+            text += f"replace {person.student!r} in roster.csv with {student!r}"
             console.print(for_terminal(text), soft_wrap=True)
 
 

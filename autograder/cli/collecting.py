@@ -179,7 +179,7 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
     for asked in report.asked:
         who = for_terminal(f"{asked.who}/{asked.assignment}")
         words = for_terminal(" ".join(asked.text.split())[:200])
-        console.print(f"[bold]asks for a second look[/]: {who}: {words}", soft_wrap=True)
+        console.print(f"[bold]request for a second look[/]: {who}: {words}", soft_wrap=True)
     for note in report.notes:
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     _print_sums(report, submitted)
@@ -190,14 +190,14 @@ def _remark(item: CollectedSubmission) -> str:
     if item.is_older:
         return f"older than the existing one, so it does not count; it is kept in {item.earlier}"
     if item.outcome is Outcome.LATE:
-        return f"late, so the last submission on time counts; this one is kept in {item.earlier}"
+        return f"late, so the last on-time submission counts; this one is kept in {item.earlier}"
     if item.outcome is Outcome.EDITED:
         return f"the same upload as before; {item.folder} was edited by hand, so it stays as it is"
     if item.outcome is Outcome.WORSE:
-        return "the same upload as before; an earlier submission counts, because it has earned more"
+        return "the same upload as before; an earlier submission earned more points, so it counts"
     if item.earlier is None:
         return ""
-    lacks = f" and also contained {', '.join(item.lacks[:5])}" if item.lacks else ""
+    lacks = f"; the new one lacks {', '.join(item.lacks[:5])}" if item.lacks else ""
     return f"replaces an earlier submission, which is now in {item.earlier}{lacks}"
 
 
@@ -216,9 +216,9 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
     )
     for path in report.waiting:
         console.print(
-            f"[bold red]submitted again[/], but the earlier submission was edited by hand: "
-            f"{for_terminal(str(path))} is waiting. Copy what you want from it and delete it there "
-            "(or delete the folder in submitted/ and collect again)",
+            f"[bold red]submitted again[/], but the earlier submission was edited by hand, so "
+            f"the new one is in {for_terminal(str(path))}. Copy what you want from it, then delete "
+            "it (or delete the folder in submitted/ and collect again)",
             soft_wrap=True,
         )
     marked = sum(item.is_late and item.time is None for item in report.collected)
@@ -227,10 +227,11 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
         which = "1 submission" if marked == 1 else f"{marked} submissions"
         console.print(f"the platform marks {which} as late, by an unknown amount")
     if unknown:
-        have = "1 submission has" if unknown == 1 else f"{unknown} submissions have"
+        have = "1 submission has no known time and does"
+        if unknown > 1:
+            have = f"{unknown} submissions have no known time and do"
         console.print(
-            f"{have} no known time, which does not count as late; --times reads times from "
-            "a platform's table",
+            f"{have} not count as late; --times reads times from a platform's table",
             soft_wrap=True,
         )
     if report.missing:

@@ -46,7 +46,7 @@ _MOST_WAITING = 10
     type=click.IntRange(1, 256),
     default=1,
     show_default=True,
-    help="Number of submissions graded at the same time.",
+    help="Number of submissions to grade at the same time.",
 )
 @click.option("--shard", default="1/1", metavar="I/N", help="Grade only the I-th of N parts.")
 @click.option(
@@ -54,7 +54,11 @@ _MOST_WAITING = 10
     is_flag=True,
     help="Grade only submissions that are new or have changed since they were graded.",
 )
-@click.option("--assignment", help="The assignment, if the folder's name does not contain it.")
+@click.option(
+    "--assignment",
+    help="Grade only this assignment; for a single submission, needed only if its folder has a "
+    "different name.",
+)
 @click.option(
     "--tier",
     type=click.Choice([tier.value for tier in Tier if tier is not Tier.NONE]),
@@ -99,7 +103,7 @@ def grade(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Grade every submission below the folder SUBMITTED.
+    """Grade every submission in the folder SUBMITTED.
 
     SUBMITTED contains <student>/<assignment>/<exercise>.py or .ipynb; it may also be a class folder
     or the folder of a single submission. For assignments with nbgrader's own tests, the notebook's
@@ -123,7 +127,7 @@ def grade(
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))
-        errors.print(f"note: there is no secret at {place} yet: the first grading creates it")
+        errors.print(f"note: there is no secret at {place} yet; the first grading run creates it")
     if submitted == STANDARD_INPUT:
         return _stream(context, context.params)
     begin_loading()
@@ -158,8 +162,8 @@ COMMANDS = (grade,)
 def _print_report(report: GradeReport, as_json: bool, profile: bool) -> None:
     if report.run.truncated:
         errors.print(
-            "a truncated line from an earlier run that was killed has been moved to "
-            f"{report.run.truncated}"
+            "an earlier run was killed while it wrote a result: the truncated line has been moved "
+            f"to {report.run.truncated}"
         )
     document = _document(report)
     if as_json:
@@ -232,7 +236,7 @@ def _print_table(rows: Sequence[dict[str, Any]]) -> None:
     """Prints all submissions or, if there are many, only those that a person should look at."""
     if len(rows) > _MOST_ROWS:
         few = [row for row in rows if row["needs_a_look"]]
-        console.print(f"{len(rows)} submissions; {'these need' if few else 'none needs'} a look")
+        console.print(f"{len(rows)} submissions; {'these need' if few else 'none needs'} review")
         rows = few
     if not rows:
         return
@@ -267,10 +271,11 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
     if waiting := document["waiting"]:
         more = f" and {len(waiting) - _MOST_WAITING} more" if len(waiting) > _MOST_WAITING else ""
         some = f"{', '.join(waiting[:_MOST_WAITING])}{more}"
+        count = "1 submission is" if len(waiting) == 1 else f"{len(waiting)} submissions are"
         console.print(
-            f"{len(waiting)} {'is' if len(waiting) == 1 else 'are'} waiting for a person: "
-            f"{for_terminal(some)}. Correct the file and grade again, enter points or a comment "
-            "with autograder mark (--points auto accepts the automatic score), or withdraw it.",
+            f"{count} waiting for a person: {for_terminal(some)}. Correct the file and grade "
+            "again, enter points or a comment with autograder mark (--points auto accepts the "
+            "automatic score), or withdraw it.",
             soft_wrap=True,
         )
     console.print(
@@ -286,7 +291,9 @@ def _stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
     """Grades the path in each line of standard input until it ends; returns the exit code."""
     for name in _FOR_A_CLASS:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.removeprefix('as_')} is for a whole class, not for -")
+            raise click.UsageError(
+                f"--{name.removeprefix('as_')} is for a whole class: it can't be used with -"
+            )
     begin_loading()
     late.defer()
     try:

@@ -88,7 +88,7 @@ def _live(command: F) -> F:
             "links",
             multiple=True,
             metavar="ASSIGNMENT=NUMBER",
-            help="An assignment's number on the platform, if it is not found by name.",
+            help="An assignment's number on the platform, if the assignment is not found by name.",
         ),
         click.option(
             "--at",
@@ -126,10 +126,9 @@ def pull(
 ) -> int:
     """Copy the roster, due dates and submissions from a course on Canvas or Moodle into a class.
 
-    First shows what will change, and asks for confirmation. Submissions are placed as `collect`
-    places them: earlier ones are kept, and so are files that you have edited. If the command is
-    interrupted, run it again.
-    The access token is read from the environment (CANVAS_TOKEN, MOODLE_TOKEN) or from the keyring
+    First shows what will change, and asks for confirmation. Like `collect`, it keeps earlier
+    submissions and files that you have edited. If the command is interrupted, run it again. The
+    access token is read from the environment (CANVAS_TOKEN, MOODLE_TOKEN) or from the keyring
     (keyring set autograder https://SITE), and is never written to
     a file.
 
@@ -170,7 +169,7 @@ def pull(
     type=click.Choice(["none", "comment", "file"]),
     default="none",
     show_default=True,
-    help="What to return with the grades: the feedback as a comment, or the page as a file.",
+    help="What to return with the grades: the feedback as a comment, or its page as a file.",
 )
 @click.option(
     "--missing",
@@ -240,7 +239,7 @@ def _links(texts: Iterable[str]) -> Mapping[str, str]:
     pairs = [text.partition("=") for text in texts]
     for name, _, number in pairs:
         if not name or not number.isdigit():
-            raise click.UsageError("--link is ASSIGNMENT=NUMBER, such as causal_attention=991")
+            raise click.UsageError("--link takes ASSIGNMENT=NUMBER, such as causal_attention=991")
     return {name: number for name, _, number in pairs}
 
 

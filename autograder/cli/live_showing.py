@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..deadlines import duration_text
 from ..escaping import for_terminal
 from .collecting import collected_document, print_collected
-from .output import console
+from .output import console, number_of
 
 if TYPE_CHECKING:
     from ..operations.pull import PullPlan, PullReport
@@ -41,14 +41,14 @@ def print_pull(plan: PullPlan) -> None:
     for item in plan.extensions:
         before = "no extension" if item.before is None else duration_text(item.before)
         after = duration_text(item.after)
-        _line(f"extension of {item.student} for {item.assignment}: {before} -> {after}")
+        _line(f"extension for {item.student} in {item.assignment}: {before} -> {after}")
     for name, count in Counter(item.assignment for item in plan.submissions).items():
         own = [item for item in plan.submissions if item.assignment == name]
         again = sum(item.attempt.number > 1 for item in own)
         here = sum(item.is_here for item in own)
         more = f" ({again} submitted again)" if again else ""
         what = f"{count - here} to download" + f", {here} already downloaded" * bool(here)
-        _line(f"submissions of {name}: {what}{more}: {_some(i.student for i in own)}")
+        _line(f"submissions for {name}: {what}{more}: {_some(i.student for i in own)}")
     _print_rest(plan.notes, plan.waits)
 
 
@@ -73,13 +73,13 @@ def print_push(plan: PushPlan) -> None:
         others = [change for change in own if change.before is not None]
         feedback = sum(bool(change.update.feedback) for change in own)
         with_it = f", {feedback} with feedback" if feedback else ""
-        _line(f"{name}: {len(new)} new grades, {len(others)} already there{with_it}")
+        _line(f"{name}: {number_of(len(new), 'new grade')}, {len(others)} changed{with_it}")
         for change in [*others, *new][:_MOST]:
             _line(f"  {_change_text(change)}")
         if len(own) > _MOST:
             _line(f"  and {len(own) - _MOST} more")
     if plan.same:
-        _line(f"{plan.same} grades are the same already, and stay as they are")
+        _line(f"already there, so not sent again: {number_of(plan.same, 'grade')}")
     _print_rest(plan.notes, plan.waits)
 
 
@@ -92,9 +92,7 @@ def print_pushed(report: PushReport, dry_run: bool) -> None:
     """Prints the outcome of a push. If the push changed something, its plan was printed before."""
     plan = report.plan
     if not plan.changes:
-        _line(
-            f"{plan.platform}: {plan.title}: no grades to write; {plan.same} are the same already"
-        )
+        _line(f"{plan.platform}: {plan.title}: no grades to write; {plan.same} already there")
         _print_rest(plan.notes, plan.waits)
         return
     if report.is_done:
@@ -107,7 +105,7 @@ def _print_rest(notes: Iterable[str], waits: Iterable[str]) -> None:
     for note in notes:
         _line(f"note: {note}")
     for wait in waits:
-        console.print(f"[yellow]needs you:[/] {for_terminal(wait)}", soft_wrap=True)
+        console.print(f"[yellow]needs your attention:[/] {for_terminal(wait)}", soft_wrap=True)
 
 
 def _print_end(is_done: bool, dry_run: bool) -> None:

@@ -69,7 +69,9 @@ def mark(
 @click.argument("name", required=False)
 @click.argument("text", required=False)
 @click.option(
-    "--question", default="", help="Use the comment only for EXERCISE/QUESTION (default: for all)."
+    "--question",
+    default="",
+    help="Use the comment only for EXERCISE/QUESTION (default: for all questions).",
 )
 @in_course
 @as_json
@@ -100,7 +102,7 @@ def comments(
         if as_json:
             emit({"name": name, "question": question, "new": is_new})
         else:
-            state = "is in the bank" if is_new else "has a new text"
+            state = "was added to the bank" if is_new else "has a new text"
             console.print(f"#{for_terminal(name)} {state}")
         return 0
     found = operations.bank_uses(class_folder)
@@ -112,7 +114,7 @@ def comments(
 
 
 def _print_bank(found: list[operations.BankUse]) -> None:
-    table = Table("comment", "question", "given", "text", box=None, pad_edge=False)
+    table = Table("comment", "question", "used", "text", box=None, pad_edge=False)
     for use in found:
         text = "not in the bank: students see only the name" if use.is_missing else use.comment.text
         cells = f"#{use.comment.name}", use.comment.question or "all", str(use.used), text
@@ -176,12 +178,12 @@ def graders(class_folder: Path, grader: str | None, as_json: bool) -> int:
     if as_json:
         emit(dataclasses.asdict(found))
         return 0
-    waiting = Table("grader", "question", "waits", "why", "next", box=None, pad_edge=False)
+    waiting = Table("grader", "question", "waiting", "why", "next", box=None, pad_edge=False)
     for item in found.waiting:
         place = "/".join(filter(None, (item.assignment, item.question)))
         cells = item.grader or "nobody", place, str(len(item.students)), item.why, item.students[0]
         waiting.add_row(*map(for_terminal, cells))
-    console.print(waiting if found.waiting else "no answer is waiting for a person")
+    console.print(waiting if found.waiting else "no answer is waiting for a grader")
     if found.graded:
         done = Table("graded by", "question", "answers", box=None, pad_edge=False)
         for who, assignment, question, number in found.graded:

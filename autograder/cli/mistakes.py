@@ -36,8 +36,8 @@ def mistakes(
 ) -> int:
     """Show wrong answers that match no known mistake, grouped by behavior.
 
-    Each group is shown with one anonymous answer, the calls that fail, and a mark that identifies
-    the group.
+    Each group is shown with one anonymous answer, the calls that fail, and
+    the ID of the group.
 
     \b
     Example: autograder mistakes course --assignment causal_attention
@@ -60,7 +60,7 @@ def mistakes(
 def _print_group(group: operations.UnnamedMistake) -> None:
     count = "1 answer" if group.answers == 1 else f"{group.answers} answers that behave alike"
     place = f"{group.assignment}/{group.exercise}/{group.question}"
-    _say(f"{place}: {count} (mark {group.mark})", "bold")
+    _say(f"{place}: {count} (group {group.mark})", "bold")
     if group.relation:
         _say(f"  {group.relation}")
     for call in group.calls[:_MOST_CALLS]:
@@ -119,7 +119,7 @@ def add(
 ) -> int:
     """Make a student's answer a known mistake, and name equivalent answers in the class after it.
 
-    STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
+    STUDENT may be the ID of a group that `autograder mistakes` shows. The entry is written to
     tests/misconceptions without the student's name and comments, and is kept only if the sandbox
     confirms that it fails and differs from other mistakes. The course's tests and tools will
     execute its code, so read the code, which is shown before the entry is written. No submission is
@@ -143,7 +143,7 @@ def add(
     if as_json:
         emit(dataclasses.asdict(added))
         return 0
-    _say(f"{added.name} is in {added.file}; {added.renamed} results of the class now have its name")
+    _say(f"{added.name} is in {added.file}; {added.renamed} results in the class now have its name")
     _say("now run autograder record and autograder feedback again")
     return 0
 
@@ -157,7 +157,7 @@ def _is_approved(code: str, as_json: bool) -> bool:
     _say("this code becomes part of the course, whose tests and tools will execute it:", "bold")
     for line in code.rstrip("\n").split("\n"):
         _print_whole(f"    {line}")
-    return click.confirm("Have you read it, and should it be added?")
+    return click.confirm("Have you read the code, and should it be added?")
 
 
 COMMANDS = (mistakes, misconception)

@@ -73,8 +73,8 @@ def of_people(command: F) -> F:
         return command(*args, selection=selection, **others)
 
     for name, what in (
-        ("--grader", "Only this grader's students (a column of the class's roster)."),
-        ("--section", "Only the students in this section (a column of the class's roster)."),
+        ("--grader", "Only this grader's students, as in the roster's grader column."),
+        ("--section", "Only students in this section, as in the roster's section column."),
         ("--student", "Only this student."),
         ("--assignment", "Only this assignment."),
     ):

@@ -55,9 +55,7 @@ class StrictCommand(click.Command):
             for option, times in Counter(given).items():
                 if times > 1 and isinstance(option, click.Option) and _says_one_thing(option):
                     name = "/".join((*option.opts, *option.secondary_opts))
-                    ctx.fail(
-                        f"{name} was given {times} times: which value is meant? Give only one."
-                    )
+                    ctx.fail(f"{name} was given {times} times; give it only once.")
         return super().parse_args(ctx, args)
 
 

@@ -74,7 +74,7 @@ class RunProgress(RunEvents):
     def passed_over(self, tier: Tier, why: str) -> None:
         end_loading()
         self._progress.console.print(
-            f"tier {tier} is used, because stronger tiers did not work:", style="yellow"
+            f"using tier {tier}, because stronger tiers do not work here:", style="yellow"
         )
         for line in why.split("\n"):
             self._progress.console.print(for_terminal(line), soft_wrap=True)
@@ -92,6 +92,6 @@ class RunProgress(RunEvents):
             if not self._done:
                 raise
             raise UserError(
-                f"stopped: {self._done} results are kept; the same command with --resume grades "
-                "the rest"
+                f"stopped: {self._done} results are kept; run the same command with --resume to "
+                "grade the rest"
             ) from error

@@ -88,7 +88,7 @@ def feedback(
         emit([str(path) for path in (*pages, *(path for one in packed for path in one.paths))])
         return status
     console.print(
-        f"{number_of(len(pages), 'feedback page')} below {class_folder / 'feedback'}",
+        f"{number_of(len(pages), 'feedback page')} in {class_folder / 'feedback'}",
         soft_wrap=True,
     )
     for use in bank_uses(class_folder):

@@ -103,7 +103,7 @@ class Screen:
             self.say(f"{name} {bar}{item.passed} of {len(item.questions)}{_points(progress, item)}")
         passes = f"{progress.passed} of {progress.questions} questions pass their public checks"
         got = [progress.worth(item) for item in progress.exercises]
-        reach = f": up to {sum(g for g, _ in got):g} of {sum(a for _, a in got):g} points"
+        reach = f", for up to {sum(g for g, _ in got):g} of {sum(a for _, a in got):g} points"
         self.prose(passes + reach * bool(progress.points))
         if progress.next:
             name = progress.next.exercise

@@ -123,7 +123,7 @@ def _code(results: tuple[Any, ...]) -> int:
 @click.argument("question", metavar="QUESTION")
 @_in_folder
 def retry(question: str, folder: Path | None) -> int:
-    """Repeat the call at which a question's check fails, with the same numbers and weights.
+    """Repeat the call that makes a question's check fail, with the same numbers and weights.
 
     Shows what your code prints, and what it returns or raises. A `breakpoint()` in your code stops
     there.

@@ -33,7 +33,7 @@ _WORK = (
 )
 #: if there are at least this many clones, files that most of them contain are from the template
 _A_CLASS = 3
-_NO_NEARER = "another file with this name at the same depth was used: which one counts?"
+_NO_NEARER = "another file with this name at the same depth was used: keep only the right one"
 _NOBODYS = "next to clones, so its student is unknown: collect it separately"
 #: the maximum size of an answer in bytes; nobody types a longer one
 MAX_ANSWER_BYTES = 10 << 20
@@ -177,7 +177,7 @@ def answers_of(
         elif seen.get(file) == len(own):
             yield RefusedFile("/".join((*clone.path, *own)), _NO_NEARER, clone.login)
         elif file in seen:
-            reason = "a file with this name nearer to the top counts"
+            reason = "a file with this name in a higher folder counts"
             yield RefusedFile("/".join((*clone.path, *own)), reason)
         else:
             seen[file] = len(own)

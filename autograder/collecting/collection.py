@@ -110,16 +110,16 @@ def collect(
             return collection.place([*notes, *collection.notes_on_other_assignments()])
     except OSError as error:
         raise UserError(
-            f"{error.filename or submitted}: {error.strerror or error}; submissions that were "
-            "placed are complete, so fix this and run the command again"
+            f"{error.filename or submitted}: {error.strerror or error}; submissions that have "
+            "been placed are complete; fix this and run the command again"
         ) from error
 
 
 def _check_source(source: Path) -> None:
     """Raises `UserError` for special files, because reading a pipe or a device might never end."""
     if not (source.is_file() or source.is_dir()):
-        got = "neither a regular file nor a folder" if source.exists() else "not there"
-        raise UserError(f"{source} is {got}; expected an archive (.zip) or a folder")
+        got = "is neither a regular file nor a folder" if source.exists() else "does not exist"
+        raise UserError(f"{source} {got}; expected an archive (.zip) or a folder")
 
 
 class _Collection:

@@ -129,7 +129,7 @@ def contents_of(
     """Yields the file itself or, for an archive, all files in it and in nested archives."""
     name = "/".join(entry.path)
     if entry.is_archive and depth == MAX_DEPTH:
-        yield RefusedFile(name, f"an archive nested more than {MAX_DEPTH} deep")
+        yield RefusedFile(name, f"an archive nested more than {MAX_DEPTH} levels deep")
         return
     try:
         data = account.read(entry)

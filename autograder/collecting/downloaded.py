@@ -90,7 +90,7 @@ def name_problem(parts: tuple[str, ...]) -> str | None:
         return OF_A_SYSTEM
     for part in parts:
         if len(part.encode("utf-8", "surrogatepass")) > 255:
-            return "a name of more than 255 bytes"
+            return "a name longer than 255 bytes"
         if visible(part) != part or "\ufffd" in part:
             return "a name with control characters, or in no known encoding"
     return None

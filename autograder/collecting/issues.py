@@ -55,7 +55,7 @@ def read_asked(source: Path) -> list[FoundRequest]:
     if source.is_dir():
         return list(_of_folder(source))
     if zipfile.is_zipfile(source):
-        raise UserError(f"{source} is an archive: autograder collect reads the requests in it")
+        raise UserError(f"{source} is an archive: run autograder collect, which reads its requests")
     if source.suffix.lower() == ".json":
         return _of_issues(_issues(source), source)
     return list(_of_table(source))

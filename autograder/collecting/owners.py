@@ -17,7 +17,7 @@ _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloa
 _DEEPEST = 3
 
 NOBODY = "no student's name in its path"
-READ = "this file was used only for the students' names and the times of submission"
+READ = "this file was used only for the students' names and the submission times"
 UNCLEAR = "which assignment is it? use --assignment"
 
 
@@ -138,7 +138,7 @@ class DownloadLayout:
             own = tuple(parts[1:]) or (named.file,)
             return OwnedFile((named.owner,), None, own)
         if MOODLE_WORD in parts[0]:
-            return "a name from Moodle without exactly one number: which student is it?"
+            return "a Moodle name that does not contain exactly one number: which student is it?"
         return self._plain(parts, raw, is_archive)
 
     def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> OwnedFile | str:
@@ -182,8 +182,8 @@ def _is_around(name: str, inner: set[str], source: str) -> bool:
     if name == source:
         return True
     raise UserError(
-        f"everything in {source} is in the folder {name!r}, and names in it are from a platform: "
-        "is this a student's folder, or the folder of the download?\n"
+        f"everything in {source} is in the folder {name!r}, and names in it look like a "
+        "platform's: is this a student's folder, or the folder of the download?\n"
         "  fix: unzip it and collect the folder itself"
     )
 
@@ -192,7 +192,7 @@ def _must_name_people(tops: set[str], source: str, has_metadata: bool) -> None:
     """Raises `UserError` if the names in a platform's download don't identify students."""
     if any(map(SUBMISSION.fullmatch, tops)) and not has_metadata:
         raise UserError(
-            f"{source} is an export of Gradescope without {METADATA}, so the students are "
+            f"{source} is a Gradescope export without {METADATA}, so the students are "
             "unknown: nothing was collected\n  fix: pass the export unchanged"
         )
     moodle = [top for top in tops if MOODLE_WORD in top]

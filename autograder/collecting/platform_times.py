@@ -70,7 +70,7 @@ class Times:
             yield (
                 f"{self.source}: {len(others)} people have different numbers there and in the "
                 f"download, such as {others[0].student!r} ({others[0].number}), so their times are "
-                "unknown: is it the worksheet of another assignment?"
+                "unknown: is it the worksheet for another assignment?"
             )
 
     def _is_anothers(self, row: int, owner: Owner) -> bool:

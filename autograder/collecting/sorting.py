@@ -263,7 +263,7 @@ class Sorting:
             self.refuse(claim.path, f"the same as {known.path}")
         elif known.key == claim.key and known.rank != claim.rank:
             older = min(known, claim, key=lambda claim: claim.rank)
-            self.refuse(older.path, "a newer upload, or one nearer to the top, counts")
+            self.refuse(older.path, "a newer upload, or one in a higher folder, counts")
             if older is known:
                 pile.claims[folded] = claim
                 target.write_bytes(data)
@@ -273,12 +273,12 @@ class Sorting:
     def _conflict(self, pile: Pile, known: _Claim, claim: _Claim, owner: Owner) -> None:
         where = f"{pile.student}/{pile.assignment}/{claim.file}"
         if not known.is_refused:
-            self.refuse(known.path, f"{claim.path} also claims to be {where}: keep one", owner)
+            self.refuse(known.path, f"{claim.path} could also be {where}: keep one", owner)
             (pile.folder / claim.file).unlink()
             pile.claims[claim.file.casefold()] = _Claim(
                 known.file, known.path, known.key, known.rank, is_refused=True
             )
-        self.refuse(claim.path, f"{known.path} also claims to be {where}: keep one", owner)
+        self.refuse(claim.path, f"{known.path} could also be {where}: keep one", owner)
         self._rivals[owner.key, claim.file] |= {known.path, claim.path}
 
     def merged_students(self) -> tuple[str, ...]:

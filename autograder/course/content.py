@@ -93,7 +93,10 @@ def load_course(root: Path, *, must_be_whole: bool = True) -> Course:
     files = sorted((root / "source").glob("*/assignment.toml"))
     if not files:
         raise ContentError(
-            root / "source", None, "no assignment.toml in any folder", "see docs/authoring.md"
+            root / "source",
+            None,
+            "no folder in it contains an assignment.toml",
+            "see docs/authoring.md",
         )
     found: list[Assignment] = []
     broken: dict[str, ContentError] = {}

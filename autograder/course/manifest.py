@@ -62,14 +62,14 @@ def read_manifest(folder: Path) -> Manifest:
         here = folder.resolve()
         found = [path.parent.parent for path in sorted(here.glob(f"*/checks/{MANIFEST}"))]
         near = [here.parent] * (here.parent / "checks" / MANIFEST).is_file() + found
-        there = f" Perhaps it is {near[0]}" if near else ""
+        there = f" Did you mean {near[0]}?" if near else ""
         raise UserError(
             f"{here} is not an assignment: it has no checks/{MANIFEST}. "
             f"Go to the folder that you unzipped.{there}"
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{path} is damaged: {error!r}. Take it from the course's bundle again."
+            f"{path} is damaged: {error!r}. Replace it with the one in the course's bundle."
         ) from error
 
 
@@ -132,7 +132,7 @@ def _texts(folder: Path, file: str) -> dict[str, Any]:
         return {}
     except (ValueError, TypeError, AttributeError) as error:
         raise UserError(
-            f"{path} is damaged: {error!r}. Take it from the course's bundle again."
+            f"{path} is damaged: {error!r}. Replace it with the one in the course's bundle."
         ) from error
 
 

@@ -34,7 +34,9 @@ def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
     try:
         tree = ast.parse(suite.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ContentError(suite, None, "no such suite", "write it: docs/authoring.md") from None
+        raise ContentError(
+            suite, None, "no such suite", "write it (see docs/authoring.md)"
+        ) from None
     except SyntaxError as error:
         raise ContentError(suite, error.lineno, str(error.msg), "fix the line") from error
     literals = {
@@ -47,7 +49,7 @@ def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
             raise ContentError(
-                suite, node.lineno, f"{node.name} is a class of tests", "write plain functions"
+                suite, node.lineno, f"{node.name} is a test class", "write plain functions"
             )
     return [
         (node, literals)

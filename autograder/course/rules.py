@@ -127,7 +127,7 @@ def _allows(path: Path, name: str, table: Mapping[str, Any], kinds: Mapping[str,
     for kind in chosen:
         if kind in table.get("not_allowed", []):
             raise ContentError(
-                path, None, f"{name} allows and forbids {kind!r}", "remove one of the two"
+                path, None, f"{name} both allows and forbids {kind!r}", "remove one of the two"
             )
     calls = " and ".join(kinds[kind]["words"] for kind in chosen)
     return f"Allowed: {calls}." if calls else ""

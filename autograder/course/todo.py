@@ -48,11 +48,11 @@ def _of_exercise(course: Course, exercise: Exercise) -> Iterator[_Task]:
     for path, what in (
         (exercise.solution, "solution"),
         (exercise.hidden_suite, "hidden suite"),
-        (exercise.public_suite, "suite of public checks"),
+        (exercise.public_suite, "public suite"),
         (exercise.source, "text"),
     ):
         if not path.is_file():
-            yield path, None, f"no {what}", f"write it: docs/authoring.md, or {scaffold}"
+            yield path, None, f"no {what}", f"write it (see docs/authoring.md); {scaffold}"
         else:
             yield from _in_file(path)
     for kind in ("misconceptions", "alternatives"):

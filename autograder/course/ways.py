@@ -74,7 +74,10 @@ def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
     }
     if way not in known:
         raise ContentError(
-            path, None, f"{question}: {alternatives.name} has no {way!r}", "name an alternative"
+            path,
+            None,
+            f"{question}: {alternatives.name} has no {way!r}",
+            "write the name of one of its alternatives",
         )
     lines = source.splitlines()
     texts = {

@@ -194,7 +194,10 @@ def match(
     for number, rivals in claims.items():
         if number in several:
             same = ", ".join(map(repr, rivals))
-            notes.append(f"{same} may all be {label(roster.people[number])} in {file}")
+            notes.append(
+                f"{same} may all be {label(roster.people[number])} in {file}: write the "
+                "number or login of the right one into the class's roster.csv"
+            )
     students_of = {number: found for number, found in claims.items() if number not in several}
     notes += _summed(strangers, f"is not in {file}", f"students are not in {file}")
     doubts = tuple(notes)

@@ -149,8 +149,8 @@ def _canvas_name(origin: Origin) -> str | None:
 
 
 _NO_NUMBER = {
-    DeliveryFormat.MOODLE: "Moodle's number of this person is not known; collect the archive again "
-    "with --times and the assignment's grading worksheet",
+    DeliveryFormat.MOODLE: "Moodle's number for this person is not known; collect the archive "
+    "again with --times and the assignment's grading worksheet",
     DeliveryFormat.CANVAS: "Canvas accepts no file for typed text (autograder push writes a "
     "comment) or for anonymous downloads; download the submissions again with names",
 }
@@ -173,7 +173,7 @@ def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients)
     if not rows:
         raise UserError(
             f"{class_folder}: nobody who submitted has an email address, so there is nothing to "
-            "send\n  fix: autograder roster CLASS FILE, with a list that has addresses"
+            "send\n  fix: run autograder roster CLASS FILE with a list that has addresses"
         )
     write_table(folder / "mail.csv", _MAIL_COLUMNS, rows)
     return DeliveryReport((folder / "mail.csv",), len(rows), tuple(notes), waits=bool(notes))

@@ -43,7 +43,7 @@ def arrival_sentence(late: Lateness, due: DueDate | None = None) -> str:
         when += f", with {days} of your budget"
     if not late.is_late:
         return f"{when}."
-    until = f"; your time ended {moment_text(late.due, due)}" if late.due else ""
+    until = f"; your deadline was {moment_text(late.due, due)}" if late.due else ""
     return f"{when}, {late.text} late{until}."
 
 

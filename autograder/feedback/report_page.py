@@ -29,7 +29,7 @@ _KINDS = (
     ("can't be read", "A file that can't be read"),
     ("expected ", "A file with a different name, or an archive: is it an answer?"),
     ("which can hide a call", "Code that may evade a rule"),
-    ("a human has to grade it", "Answers that a human grades"),
+    ("a human has to grade it", "Answers that a human has to grade"),
     ("did not finish in time", "Did not finish in time"),
     ("ended its process", "Ended its process"),
     ("too much memory", "Needed too much memory"),

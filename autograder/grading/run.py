@@ -165,9 +165,9 @@ def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
     if order.index(strongest) < order.index(tier):
         reasons = "\n".join(why)
         raise UserError(
-            f"{results} has results of tier {strongest}, and only tier {tier} works "
+            f"{results} has results from tier {strongest}, but only tier {tier} works "
             f"now:\n{reasons}\n  fix: make tier {strongest} work (autograder doctor) and run the "
-            f"command again, or grade in the weaker one with --tier {tier}"
+            f"command again, or grade in the weaker tier with --tier {tier}"
         )
 
 

@@ -105,7 +105,7 @@ def class_secret(path: Path) -> bytes:
         size = len(secret) if len(secret) < _BYTES else f"more than {_MOST_BYTES}"
         raise UserError(
             f"{path} contains {size} bytes, so it is not a class's secret; restore it, or "
-            "move it away: a new one gives all students different numbers"
+            "move it away: with a new secret, all students get different inputs"
         )
     return secret
 

@@ -86,7 +86,7 @@ class Canvas:
     @property
     def _course(self) -> Any:
         if self._known is None:
-            self._known = self._ask(lambda: self._canvas.get_course(self._number), "this number")
+            self._known = self._ask(lambda: self._canvas.get_course(self._number), "the settings")
         return self._known
 
     def members(self) -> Sequence[Member]:
@@ -156,7 +156,7 @@ class Canvas:
         if any(not getattr(submission, "user_id", None) for submission in found):
             raise UserError(
                 f"{work.title!r} is graded anonymously on Canvas, which does not say who submitted "
-                "what: turn that off, or use files (autograder collect, export)"
+                "what: turn this setting off, or use files (autograder collect, export)"
             )
         return found
 
@@ -285,8 +285,8 @@ class Canvas:
             ) from None
         except exceptions.ResourceDoesNotExist:
             raise UserError(
-                f"{self._site} has no course {self._number} with {what} that the token's owner may "
-                "see: is the address right?"
+                f"{self._site} has no course {self._number}, or the token's owner can't see {what} "
+                "of it: is the address right?"
             ) from None
         except exceptions.CanvasException as error:
             reason = self._token.without(" ".join(str(error).split()))[:200]

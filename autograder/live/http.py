@@ -111,8 +111,8 @@ def find_token(platform: str, site: str) -> Token:
     if not text.strip():
         raise UserError(
             f"there is no token for {site}\n"
-            f"  fix: keyring set {KEYRING} {site}, or set the environment variable {variable}; the "
-            "token is never taken from a file or an option"
+            f"  fix: run keyring set {KEYRING} {site}, or set the environment variable {variable}; "
+            "the token is never taken from a file or an option"
         )
     return Token(text)
 
@@ -175,11 +175,11 @@ class RetryPolicy:
                 if not is_throttled and answer.status_code not in _OVERLOADED:
                     self._keep_quota(answer.headers)
                     return answer
-                problem = f"it answered with the status {answer.status_code}"
+                problem = f"it answered with status {answer.status_code}"
                 wait = max(2.0**tried, _wanted_wait(answer.headers))
                 may_repeat = is_safe or is_throttled
                 if is_throttled:
-                    problem = "it limits the number of requests in a short time"
+                    problem = "too many requests in a short time"
             if not may_repeat or tried == _TRIES - 1:
                 break
             self.on_wait(f"{site}: {problem}; trying again in {wait:.0f} s")
@@ -258,7 +258,7 @@ def import_extra(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise UserError(f"pull and push need {error.name}: {install_with('live')}") from error
+        raise UserError(f"pull and push need {error.name}: run {install_with('live')}") from error
 
 
 @contextlib.contextmanager
@@ -334,6 +334,8 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: st
             if is_other and (error := _error_in(head)):
                 raise ErrorBody(error)
             if is_other or written > _MOST_BYTES:
-                raise DifferentFile(f"{path.name!r} does not have the announced size")
+                raise DifferentFile(
+                    f"{path.name!r} does not have the size that the platform announced"
+                )
         done: Response = response
         return done

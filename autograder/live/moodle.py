@@ -177,7 +177,9 @@ class Moodle:
     def download(self, file: SubmittedFile, path: Path) -> None:
         """Writes a submitted file to `path`; refuses to download it from a different site."""
         if origin(file.url) != origin(self._site):
-            raise UserError(f"{self._site}: {file.path[-1]!r} is on another site: not downloaded")
+            raise UserError(
+                f"{self._site}: {file.path[-1]!r} is on another site, so it is not downloaded"
+            )
         data = {"token": self._token.reveal()}
         try:
             answer = self._retry.ask(

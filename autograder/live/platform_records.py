@@ -175,7 +175,7 @@ def number_of(value: object) -> str:
     names.
     """
     if not _NUMBER.fullmatch(str(value)):
-        raise ValueError("a number contains other characters")
+        raise ValueError("a number contains characters that are not digits")
     return str(value)
 
 

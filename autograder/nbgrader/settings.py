@@ -53,7 +53,7 @@ def _ours(step: Any) -> Any:
 _EXPORTER = f"{__package__}.exporter.SandboxedExporter"
 
 _CONFIG = '''\
-"""nbgrader's settings for this class. autograder has written this file; you may change it.
+"""nbgrader's settings for this class. autograder wrote this file; you may change it.
 
 `autograder grade` and `record` also use its database, folders and late penalty.
 """
@@ -67,7 +67,7 @@ c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
 c.CourseDirectory.course_id = {course_id!r}
 # the folder with source/ and solutions/; its assignments are graded in the sandbox
 configure(c, course={course!r})
-c.ClearSolutions.code_stub = {{"python": "raise NotImplementedError"}}  # as students' README says
+c.ClearSolutions.code_stub = {{"python": "raise NotImplementedError"}}  # as in students' README
 # c.LateSubmissionPlugin.penalty_method = "zero"  # late work earns nothing
 # c.Exchange.root = "/srv/nbgrader/exchange"
 '''

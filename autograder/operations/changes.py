@@ -154,8 +154,8 @@ def unseen_note(class_folder: Path) -> str:
         return ""
     people = len({change.student for change in found})
     return (
-        f"grading again changed {len(found)} scores of {people} students, and nobody has looked "
-        f"at them yet: autograder changes {class_folder}"
+        f"grading again changed scores that nobody has looked at yet ({len(found)} in all, of "
+        f"{people} student{'s' * (people > 1)}): see autograder changes {class_folder}"
     )
 
 

@@ -78,8 +78,8 @@ def collect(
     if broken:
         names = ", ".join(sorted(of_course.broken))
         unclear = (
-            f"which assignment is it? {names} can't be collected now (see the note); otherwise, "
-            "use --assignment"
+            f"which assignment is it? {names} can't be collected now (see the note); for a "
+            "different assignment, use --assignment"
         )
         skipped = tuple(replace(s, reason=unclear) if s.reason == UNCLEAR else s for s in skipped)
     return replace(report, skipped=skipped, notes=(*report.notes, *broken))

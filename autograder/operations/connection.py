@@ -85,7 +85,7 @@ class Connection:
         ]
         if not rows:
             raise UserError(
-                f"{self.address}: the course has no students, or the token gives no access"
+                f"{self.address}: the course has no students, or the token gives no access to them"
             )
         found = listed_people(list(rows[0]), rows, Path(self.platform.name))
         return replace(found, has_sure_numbers=is_canvas)

@@ -38,7 +38,7 @@ def grade(
     events: RunEvents | None = None,
     on_lateness: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> GradeReport:
-    """Grades all submissions below a folder: `<student>/<assignment>/<exercise>.py` or `.ipynb`.
+    """Grades all submissions in a folder: `<student>/<assignment>/<exercise>.py` or `.ipynb`.
 
     `course` is the instructor's folder (default: the current folder or one above it). Result lines
     are appended to `results` (default: results.jsonl next to `submitted`, or the class's own file
@@ -94,7 +94,7 @@ def _cluster(scheduler: str, options: RunOptions) -> Backend:
     try:
         from ..grading.cluster.cluster_run import Cluster
     except ModuleNotFoundError as error:
-        raise UserError(f"--scheduler needs {error.name}: {install_with('cluster')}") from error
+        raise UserError(f"--scheduler needs {error.name}: run {install_with('cluster')}") from error
     return Cluster(scheduler, options.secret or options.results.with_name(FILE_NAME), options.tier)
 
 

@@ -113,7 +113,9 @@ def _must_have_request(folder: Path, key: Key, question: str) -> None:
     own = [one for one in read_requests(folder) if one.key == key and one.is_open]
     if not any(one.question in ("", question) or not question for one in own):
         about = ", ".join(one.question for one in own)
-        others = f"; open requests: {about}" if own else ": autograder requests CLASS lists them"
+        others = (
+            f"; open requests: {about}" if own else "; autograder requests CLASS lists all requests"
+        )
         raise UserError(f"{key[0]} has no open request for {question or key[1]}{others}")
 
 
@@ -136,7 +138,7 @@ def _enter(
         raise UserError(
             f"the bank has no comment {', '.join(f'#{name}' for name in unknown)} for {place}; "
             f"autograder comments {folder} lists its comments, and autograder comments {folder} "
-            f'{unknown[0]} "TEXT" adds it (in plain text, write a space after the #)'
+            f'{unknown[0]} "TEXT" adds it (if no comment is meant, write a space after the #)'
         )
     is_automatic = points == AUTOMATIC
     enter_grade(folder, key, points=number, is_automatic=is_automatic, comment=comment)

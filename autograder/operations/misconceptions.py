@@ -122,7 +122,7 @@ def _chosen(
         ):
             return found
     raise UserError(
-        f"{student} has no wrong answer to {exercise}/{question} that counts and has no name yet"
+        f"{student} has no unnamed wrong answer to {exercise}/{question} that counts"
         f"{_because_it_never_ran(results, student, exercise, question)}: see autograder mistakes "
         "CLASS"
     )

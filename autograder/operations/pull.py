@@ -161,7 +161,7 @@ class _Pull:
         if gone:
             self._notes.append(
                 f"{len(gone)} on the roster are not on {self._there.platform.name}: "
-                f"{', '.join(gone[:10])}{' ...' if len(gone) > 10 else ''}; for somebody who has "
+                f"{', '.join(gone[:10])}{' ...' if len(gone) > 10 else ''}; if somebody has "
                 "left: autograder withdraw CLASS STUDENT --why TEXT"
             )
 

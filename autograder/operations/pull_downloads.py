@@ -71,8 +71,8 @@ class Downloads:
                 reports += self._place(place, assignment, whole)
             except UserError as error:
                 self.waits.append(
-                    f"{assignment}: {str(error).partition(chr(10))[0]} (if it is linked to a wrong "
-                    f"assignment: --link {assignment}=NUMBER)"
+                    f"{assignment}: {str(error).partition(chr(10))[0]} (if it is linked to the "
+                    f"wrong assignment: --link {assignment}=NUMBER)"
                 )
             shutil.rmtree(place, ignore_errors=True)
         shutil.rmtree(self._home, ignore_errors=True)

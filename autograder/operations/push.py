@@ -167,9 +167,7 @@ class _Push:
         matching = match_grades(self._table(), grades)
         self._waits += [f"{doubt}: no grade is written" for doubt in matching.doubts]
         if matching.doubts:
-            self._notes.append(
-                "for somebody who has left: autograder withdraw CLASS STUDENT --why TEXT"
-            )
+            self._notes.append("if somebody has left: autograder withdraw CLASS STUDENT --why TEXT")
         changes = [
             change
             for name in grades.assignments
@@ -291,7 +289,7 @@ class _Push:
             return None
         if not is_same and self._is_anothers(grade, pushed):
             self._waits.append(
-                f"{where}: {grade.points:g} there, given by somebody else, and "
+                f"{where}: {grade.points:g} there, entered by somebody else, and "
                 f"{result.score:g} here: the grade there stays (--overwrite replaces it)"
             )
             return None

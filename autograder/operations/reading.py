@@ -30,7 +30,7 @@ def class_folder_at(path: Path | str) -> Path:
     """Returns a class folder to write into; raises `UserError` if the path is a file."""
     folder = Path(path)
     if folder.is_file():
-        raise UserError(f"{folder} is a file; expected the folder of the class: {folder.parent}")
+        raise UserError(f"{folder} is a file; expected the class folder: {folder.parent}")
     return folder
 
 

@@ -115,7 +115,7 @@ def _named_assignment(course: Course, text: str) -> str:
     if len(found) != 1:
         raise UserError(
             f"which assignment is it about? Expected one of {', '.join(names)}, or a question: "
-            "name it in the request, or in the column assignment of a table, and read it again"
+            "name it in the request, or in a table's assignment column, and read it again"
         )
     return found.pop()
 
@@ -145,7 +145,7 @@ def graders_work(class_folder: Path | str, grader: str | None = None) -> Graders
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     graders = read_graders(folder, roster)
     if grader is not None and grader not in graders.names:
-        there = ", ".join(sorted(graders.names)) or "none: fill in the roster's column grader"
+        there = ", ".join(sorted(graders.names)) or "none: fill in the roster's grader column"
         raise UserError(f"no grader is called {grader!r}; known: {there}")
     found: dict[tuple[str, str, str, str], list[str]] = {}
     for why, key, question in _waiting(cells_to_grade(folder), read_requests(folder)):

@@ -89,8 +89,8 @@ def _check(paths: Sequence[Path], to: Path) -> None:
         raise UserError("a file is given twice; give each one once")
     if to.exists() and to.resolve() not in own:
         raise UserError(
-            f"{to} exists: choose a different file, or give it among the results as well, so "
-            "that its lines are kept"
+            f"{to} exists: choose a different file, or list it among RESULTS, too, so that "
+            "its lines are kept"
         )
 
 

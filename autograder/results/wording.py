@@ -38,7 +38,7 @@ NEXT_STEPS: dict[Verdict, str] = {
 _ADVICE: dict[ExerciseStatus, str] = {
     ExerciseStatus.GRADED: "",
     ExerciseStatus.MISSING: (
-        "No file of this exercise could be graded. Keep the name of the file that you were given."
+        "No file for this exercise could be graded. Keep the name of the file that you were given."
     ),
     ExerciseStatus.UNREADABLE: (
         "{file} could not be read as Python or as a notebook, so nothing in it was judged. "

@@ -123,8 +123,8 @@ def _new_columns(roster: Roster, columns: Mapping[str, str]) -> Iterable[str]:
         if column not in roster.columns and there:
             yield (
                 f"{roster.path.name} has no assignment {column!r}, so Canvas creates a new one for "
-                f"{name}; if it is there under a different name, give the assignment the same "
-                "title here and there"
+                f"{name}; if Canvas has it under a different name, use the same title "
+                "here and there"
             )
 
 
@@ -143,5 +143,5 @@ def _other_maxima(
         if theirs and not same_number(theirs, maxima[assignment]):
             yield (
                 f"{column}: {theirs} points are possible in Canvas and {number(maxima[assignment])}"
-                " here: change it there; otherwise the grades mean something different"
+                " here: change the number there; otherwise, the grades mean something different"
             )

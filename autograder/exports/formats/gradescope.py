@@ -29,7 +29,7 @@ def write(grades: Grades, path: Path) -> Exported:
         if len(own) != 1:
             raise UserError(
                 f"{path} can contain only one submission, but there are {len(own)}: choose one "
-                "with --student and --assignment, or name a folder"
+                "with --student and --assignment, or give a folder"
             )
         return Exported(path, tuple(_write_one(own[0], path)))
     notes = [note for result in own for note in _write_one(result, _place(path, result))]
@@ -67,7 +67,7 @@ def _write_one(result: SubmissionResult, path: Path) -> Iterator[str]:
     if result.status is SubmissionStatus.FAILED:
         path.unlink(missing_ok=True)  # it would contain the score from an earlier export
         whose = f"{result.student!r}, {result.assignment}"
-        yield f"{whose}: the grader failed, so there is no results.json"
+        yield f"{whose}: the grader failed, so there is no results.json; grade it again"
         return
     replace_file(path, for_json(document(result), indent=2) + "\n")
 

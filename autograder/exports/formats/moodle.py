@@ -122,7 +122,7 @@ def _doubts(person: Row, result: SubmissionResult) -> Iterable[str]:
     if theirs and not same_number(theirs, result.max_score):
         yield (
             f"the maximum grade is {theirs} in Moodle and {number(result.max_score)} here: change "
-            "it there; otherwise the grades mean something different"
+            "it there; otherwise, the grades mean something different"
         )
     if person.get(_CAN_CHANGE, "Yes").strip() == "No":
         yield f"Moodle says that the grade of {label(person)} can't be changed"

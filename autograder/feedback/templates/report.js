@@ -74,7 +74,7 @@
       if (entry.mistake) details.append(element("p", "Known mistake: " + entry.mistake));
       if (entry.message) details.append(element("pre", entry.message));
       if (entry.code) details.append(element("p", "The answer, without its comments:", "quiet"), element("pre", entry.code));
-      if (details.childElementCount === 1) details.append(element("p", "Nothing more is known here.", "quiet"));
+      if (details.childElementCount === 1) details.append(element("p", "There are no details.", "quiet"));
     });
     return details;
   }
@@ -84,7 +84,7 @@
       return (entry.head + entry.mistake + entry.message).toLowerCase().includes(wanted);
     });
     list.replaceChildren(...found.slice(0, most).map(answer));
-    count.textContent = found.length + " answers that are not right" + (found.length > most ? ", the first " + most + " are shown" : "");
+    count.textContent = found.length + " answers that are not right" + (found.length > most ? "; the first " + most + " are shown" : "");
   }
   function open(text, rows, head) {
     title.textContent = text;

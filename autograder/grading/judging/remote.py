@@ -34,7 +34,7 @@ from .right_answers import ReferenceSubstitution
 #: the number of lost workers after which a question is not tried again
 _MAX_ENDS = 2
 _AT_IMPORT = (
-    "\nSubmit definitions only: remove code that tries them, or put it below "
+    "\nSubmit definitions only: remove code that tries them out, or put it below "
     '`if __name__ == "__main__":`'
 )
 #: the kinds of objects that functions return because of a wrong keyword, with advice for each

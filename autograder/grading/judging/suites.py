@@ -300,7 +300,7 @@ def make_fresh(suites: Sequence[Path]) -> None:
     """
     for suite in suites:
         if not suite.is_file():
-            raise ContentError(suite, None, "no hidden suite", "write it: docs/authoring.md")
+            raise ContentError(suite, None, "no hidden suite", "write it (see docs/authoring.md)")
     paths = set(map(str, suites))
     # pytest names a suite's module after its path below the root, such as
     # tests.hidden.masks.test_masking

@@ -152,7 +152,8 @@ def _problem(case: Case, question: QuestionResult) -> str:
     if case.kind == "part" and question.question == case.question:
         if question.verdict is Verdict.FORBIDDEN and question.score == 0:
             return ""
-        return f"a part given as the answer is {question.verdict} with {question.score:g} points"
+        got = f"{question.verdict} with {question.score:g} points"
+        return f"a part submitted as the answer is {got}; expected {Verdict.FORBIDDEN} with 0"
     if case.kind == "combination" and question.question == case.question:
         if right:
             return "was not caught: it has full marks"

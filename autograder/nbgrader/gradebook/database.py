@@ -206,11 +206,13 @@ def update_rows(
 _ANEW = "move the file away and run this again: it is rebuilt from results.jsonl"
 _ROOM = "free some space on the disk, then run `autograder record` on the class folder"
 _PLACE = "make sure that its folder exists and is writable"
-_DRIVER = f"{install_with('postgresql')}; write the address as postgresql+psycopg://USER@HOST/NAME"
+_DRIVER = (
+    f"run {install_with('postgresql')}; write the address as postgresql+psycopg://USER@HOST/NAME"
+)
 
 #: remedies, by a text that the database's message contains in lower case; the first match counts
 _REMEDIES = {
-    "locked": "another program writes to it (formgrader?): close that, then run this again",
+    "locked": "another program (formgrader?) is using it: close that program, then run this again",
     "not a database": _ANEW,
     "malformed": _ANEW,
     "disk is full": _ROOM,
@@ -218,12 +220,13 @@ _REMEDIES = {
     "disk i/o": _ROOM,
     "unable to open": _PLACE,
     "readonly": _PLACE,
-    "password": "fix user and password in the address; a password may also be in ~/.pgpass",
-    'role "': "fix the user in the address, or create one: createuser NAME",
+    "password": "correct the user and the password in the address; a password may also be in "
+    "~/.pgpass",
+    'role "': "correct the user in the address, or create the user: createuser NAME",
     'database "': "create it first: createdb NAME",
     "permission denied": "allow its user to create tables: GRANT CREATE ON SCHEMA public TO NAME",
     "unique": "another program wrote the same submission at the same time: run this again",
-    "connection": "start the server, or fix host and port in the address",
+    "connection": "start the server, or correct the host and the port in the address",
 }
 
 

@@ -225,6 +225,6 @@ class RestoreCells(OverwriteCells):  # type: ignore[misc]  # nbgrader ships no t
                 cell.pop(name, None)
         name = cell.metadata.nbgrader["grade_id"]
         self.log.warning(
-            "look at the cell %s: it was turned into a %s cell, and counts as a %s cell",
+            "look at cell %s: the student turned it into a %s cell, but it is graded as a %s cell",
             *(name, before, cell_type),
         )

@@ -101,8 +101,8 @@ class NotebookEngine:
         own = self._course.root / self._course.directories().submitted_directory
         if not submitted.resolve().is_relative_to(own.resolve()):
             raise UserError(
-                f"{submitted} is not in {own}: notebooks with nbgrader's own tests are graded "
-                "where nbgrader keeps submissions"
+                f"{submitted} is not in {own}: put it there, because notebooks with nbgrader's own "
+                "tests are graded where nbgrader keeps submissions"
             )
 
     @property

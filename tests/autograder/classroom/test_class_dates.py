@@ -96,9 +96,9 @@ def test_a_date_of_an_unknown_assignment_or_section_is_reported(
         "no assignment is called 'head', so its date is not used; known: heads, masks, other",
         "no assignment is called 'mask', so its date is not used; known: heads, masks, other",
         "nobody on the roster is in the section 'Tuesday', so its date for heads is not "
-        "used; sections of the roster: Friday, Monday",
+        "used; sections on the roster: Friday, Monday",
         "nobody on the roster is in the section 'Tuesday', so its date for masks is not "
-        "used; sections of the roster: Friday, Monday",
+        "used; sections on the roster: Friday, Monday",
     ]
 
 

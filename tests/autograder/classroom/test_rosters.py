@@ -135,7 +135,7 @@ def test_a_group_is_not_a_section_and_can_be_selected(tmp_path: Path) -> None:
 def test_a_list_in_another_encoding_says_what_to_do(tmp_path: Path) -> None:
     bring(tmp_path, CANVAS, "utf-16")
     assert len(people(tmp_path)) == 3
-    with pytest.raises(UserError, match="not in UTF-8"):
+    with pytest.raises(UserError, match="not valid UTF-8"):
         bring(tmp_path, CANVAS, "cp1252")
 
 

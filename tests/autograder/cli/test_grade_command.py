@@ -196,8 +196,8 @@ def test_a_second_night_still_waits_for_what_cannot_be_recorded(
 @pytest.mark.parametrize(
     ("failed", "lines"),
     [
-        (0, ["61 submissions; none needs a look"]),
-        (1, ["61 submissions; these need a look", "student", "s0"]),
+        (0, ["61 submissions; none needs review"]),
+        (1, ["61 submissions; these need review", "student", "s0"]),
     ],
 )
 def test_only_submissions_that_need_a_look_are_listed(

@@ -54,7 +54,7 @@ def _fails(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:
 
 @pytest.mark.parametrize(
     ("number", "remedy"),
-    [(errno.ENOSPC, "make room"), (errno.EMFILE, "ulimit -n"), (errno.EFBIG, "ulimit -f")],
+    [(errno.ENOSPC, "free some space"), (errno.EMFILE, "ulimit -n"), (errno.EFBIG, "ulimit -f")],
 )
 def test_an_operation_refused_by_the_machine_names_a_remedy(
     number: int,
@@ -86,4 +86,4 @@ def test_commands_that_write_into_a_class_require_its_folder(
     called = [sys.executable, "-m", "autograder", *command, str(results), "--course", "."]
     done = subprocess.run(called, check=False, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "is a file; expected the folder of the class" in " ".join(done.stderr.split())
+    assert "is a file; expected the class folder" in " ".join(done.stderr.split())

@@ -380,7 +380,7 @@ def test_a_full_disk_loses_nothing(
 
 
 def test_a_source_that_is_not_there_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not there"):
+    with pytest.raises(UserError, match="does not exist"):
         collect([tmp_path / "none.zip"], tmp_path / "submitted", COURSE)
 
 

@@ -109,11 +109,11 @@ REASONS = {
         ("controls_in_a_name", "turned_name", "half_a_character"), "a name with control characters"
     ),
     "the_neighbours_file_twice": "the archive contains this name twice",
-    "long_name": "a name of more than 255 bytes",
+    "long_name": "a name longer than 255 bytes",
     "deep": "more than 100 folders deep",
     "many_files": "more than 1000 files in one submission",
     "bomb": "larger than 100 MB",
-    "archives_in_archives": "an archive nested more than 3 deep",
+    "archives_in_archives": "an archive nested more than 3 levels deep",
 }
 
 

@@ -410,7 +410,7 @@ def test_a_worksheet_for_another_assignment_gives_no_time(
     }
     assert f"Ada Lovelace/{SIMPLE}/timestamp.txt" not in there()
     assert any("'Ada Lovelace' (777)" in note for note in report.looks)
-    assert any("worksheet of another assignment" in note for note in report.looks)
+    assert any("worksheet for another assignment" in note for note in report.looks)
 
 
 def test_times_learnt_later_are_kept_without_a_new_submission(

@@ -73,7 +73,7 @@ def test_notes_are_in_the_json_document(graded: Path, tmp_path: Path) -> None:
     document = json.loads(call("canvas", graded, "--roster", roster, "--json").output)
     assert document["file"] == str(graded / "grades.canvas.csv")
     assert len(document["notes"]) == 3
-    assert "grading again changed 2 scores" in document["notes"][0]
+    assert "yet (2 in all, of 1 student)" in document["notes"][0]
 
 
 def test_one_submission_is_chosen_by_student_and_assignment(graded: Path, tmp_path: Path) -> None:

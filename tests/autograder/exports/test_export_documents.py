@@ -120,7 +120,8 @@ def test_a_grader_that_failed_leaves_no_score_for_gradescope(
     failed = make_result(status=SubmissionStatus.FAILED)
     written = export("gradescope", [failed], tmp_path / "results.json")
     assert not written.path.exists()
-    assert written.notes == ("'ada', masks: the grader failed, so there is no results.json",)
+    note = "'ada', masks: the grader failed, so there is no results.json; grade it again"
+    assert written.notes == (note,)
 
 
 def test_a_missing_file_is_named(
@@ -132,7 +133,7 @@ def test_a_missing_file_is_named(
     result = replace(result, exercises=(gone, result.exercises[1]))
     document = gradescope(export("gradescope", [result], tmp_path / "results.json").path)
     assert document["tests"][0]["max_score"] == 4.0
-    beginning = "look at masks.py: is it misnamed? No file of this exercise could be graded."
+    beginning = "look at masks.py: is it misnamed? No file for this exercise could be graded."
     assert beginning in document["tests"][0]["output"] and beginning in document["output"]
     suite = ET.parse(export("junit", [result], tmp_path / "junit.xml").path).getroot()[0]
     assert suite[0][0].get("type") == "missing"

@@ -106,7 +106,7 @@ def test_pages_say_what_to_submit_for_missing_or_unreadable_exercises(
     statuses = (ExerciseStatus.MISSING, ExerciseStatus.UNREADABLE)
     result = make_result(scores=(0, 0, 0), files=(None, "dropout.ipynb"), statuses=statuses)
     words = text_of(write_feedback(course, class_folder, [result])[0].read_text())
-    assert "Not found No file of this exercise could be graded." in words
+    assert "Not found No file for this exercise could be graded." in words
     assert "dropout.ipynb could not be read as Python or as a notebook" in words
     assert "Not judged: causal_mask (2 points), mask_scores (2 points)" in words
 
@@ -249,7 +249,7 @@ def test_times_are_in_the_zone_of_the_due_date(
     folder = tmp_path / "term" / "course"
     submitted, due = datetime(2026, 5, 2, 1), datetime(2026, 5, 1, 21, 59, 59)
     for end, ending in (
-        (due, ", 3 h 1 min late; your time ended 2026-05-01 23:59:59 Europe/Berlin."),
+        (due, ", 3 h 1 min late; your deadline was 2026-05-01 23:59:59 Europe/Berlin."),
         (submitted, "."),
     ):
         arrivals = {("ada", "masks"): lateness(submitted, end)}

@@ -165,7 +165,7 @@ def test_files_of_another_assignment_never_give_a_silent_zero(a_class: ClassFold
     assert ada.score == 0
     (reason,) = reasons_to_look(ada)
     assert "masking.py" in reason
-    assert "does it belong to a different one?" in reason
+    assert "does it belong to a different assignment?" in reason
     assert not reasons_to_look(ben)
 
 

@@ -83,7 +83,7 @@ def test_gradescope_gives_the_same_score_as_this_machine(
 def test_an_empty_submission_has_a_score_and_a_reason(harness: Path, fork_server: object) -> None:
     assert run(harness).returncode == 0
     assert results(harness)["score"] == 0.0
-    assert "No file of this exercise could be graded" in results(harness)["output"]
+    assert "No file for this exercise could be graded" in results(harness)["output"]
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip", "repository"])

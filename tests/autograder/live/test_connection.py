@@ -48,7 +48,7 @@ def test_a_page_that_fails_is_requested_again(canvas: Canvas, response: Response
 def test_a_lasting_failure_is_reported_in_the_end(canvas: Canvas) -> None:
     canvas.faults.append(Fault("users", Response(b"", 503), times=99))
     with pytest.raises(
-        UserError, match="it answered with the status 503\n  fix: run the command again later"
+        UserError, match="it answered with status 503\n  fix: run the command again later"
     ):
         open_canvas(canvas, []).members()
 

@@ -37,7 +37,7 @@ def test_a_dry_run_shows_all_and_changes_nothing(
     for line in (
         "roster: 4 new: ada, ben, ben2, emmy",
         "due date of masks: none -> 2026-11-20 23:59:59 Europe/Berlin",
-        "submissions of masks: 1 to download: ada",
+        "submissions for masks: 1 to download: ada",
         "nothing was changed: this was a dry run",
     ):
         assert line in result.output
@@ -79,6 +79,6 @@ def test_a_grade_is_shown_before_it_is_written(
     graded(ada=(2.0, 1.0, 0.0))
     result = call("push", "--dry-run")
     assert result.return_value == 0
-    assert "masks: 1 new grades, 0 already there" in result.output
+    assert "masks: 1 new grade, 0 changed" in result.output
     assert "ada: none -> 3" in result.output
     assert canvas.submissions[991, 101]["score"] is None

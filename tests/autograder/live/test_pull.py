@@ -208,7 +208,7 @@ def test_an_interrupted_download_continues_where_it_stopped(
     for number in (101, 102, 103):
         canvas.submit(number, 991, FIRST, {"masking.py": b"x = %d\n" % number})
     canvas.faults.append(Fault("/files/9002", Response(b"", 503), times=99))
-    with pytest.raises(UserError, match="the status 503"):
+    with pytest.raises(UserError, match="with status 503"):
         on_canvas.pull()
     assert [item.is_here for item in on_canvas.plans[-1].submissions] == [False] * 3
     assert not (on_canvas.folder / "submitted").exists()

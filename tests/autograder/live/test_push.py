@@ -78,7 +78,7 @@ def test_our_grade_is_changed_and_a_persons_grade_stays(
     report = on_canvas.push()
     assert scores(canvas) == {101: 6.0, 102: 5.5}
     assert report.waits == (
-        "ben/masks: 5.5 there, given by somebody else, and 6 here: the grade there stays "
+        "ben/masks: 5.5 there, entered by somebody else, and 6 here: the grade there stays "
         "(--overwrite replaces it)",
     )
     on_canvas.push(overwrite=True)

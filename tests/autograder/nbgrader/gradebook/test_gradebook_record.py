@@ -374,7 +374,7 @@ def test_a_locked_database_is_an_error_and_stays_unchanged(
     other = sqlite3.connect(class_folder / "gradebook.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     try:
-        with pytest.raises(UserError, match="another program writes to it"):
+        with pytest.raises(UserError, match="is using it"):
             record(course, class_folder, [make_result("ada")],
                    db_url=f"{url(class_folder)}?timeout=0.01")  # fmt: skip
     finally:
