@@ -415,6 +415,24 @@ def merged(queries, keys, values, block_size, carry):
 
 @misconception(
     "blockwise_attention",
+    confuses="the log-sum-exp of no keys with 0: the running log-sum-exp starts at 0, as if there "
+    "were a key with score 0 before the first block",
+    hint="What is the sum of the exponentials of no scores, and what is its logarithm?",
+)
+def log_sum_starts_at_zero(queries, keys, values, block_size):
+    output, lse = torch.zeros_like(values[..., :1, :]), torch.zeros_like(queries[..., :1])
+    for place in range(0, keys.shape[-2], block_size):
+        scores = scores_of(queries, keys[..., place : place + block_size, :])
+        new = torch.logsumexp(scores, dim=-1, keepdim=True)
+        both = torch.logaddexp(lse, new)
+        block = weights_of(scores) @ values[..., place : place + block_size, :]
+        output = torch.exp(lse - both) * output + torch.exp(new - both) * block
+        lse = both
+    return output
+
+
+@misconception(
+    "blockwise_attention",
     confuses="sums with different shifts: the old output is not rescaled when the maximum grows",
     hint="The sums so far were shifted by the old maximum. Which factor converts them to the new "
     "one?",

@@ -93,6 +93,27 @@ def commas_stripped_from_the_ends(sentence):
 
 @misconception(
     "build_vocabulary",
+    confuses="all commas and the commas at the ends of words: commas inside words are left",
+    hint="What should become of the comma in `shoes,socks`?",
+)
+def commas_inside_words_are_left(sentence):
+    words = sorted(filter(None, (word.strip(",") for word in sentence.split())))
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="commas and punctuation of every kind: other characters are removed, too",
+    hint="Which characters does the question remove? What is left of `don't`?",
+)
+def all_punctuation_removed(sentence):
+    letters = (c for c in sentence if c.isalnum() or c.isspace() or c == "_")
+    words = sorted("".join(letters).split())
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
     confuses="the first comma and every comma: only the first comma is removed",
     hint="How many commas can a sentence have?",
 )
