@@ -103,10 +103,11 @@ def commas_inside_words_are_left(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="commas and punctuation of every kind: other characters are removed, too",
+    confuses="removing commas and keeping letters: everything but letters, digits and underscores "
+    "is removed",
     hint="Which characters does the question remove? What is left of `don't`?",
 )
-def all_punctuation_removed(sentence):
+def only_letters_and_digits_kept(sentence):
     letters = (c for c in sentence if c.isalnum() or c.isspace() or c == "_")
     words = sorted("".join(letters).split())
     return {word: place for place, word in enumerate(words)}
