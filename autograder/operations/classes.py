@@ -184,7 +184,7 @@ def extend_all(
                 raise UserError("give a reason: people who look at the grades later will ask")
             wanted += [(name, a, _duration(row["extension"]), why) for a in names]
         except UserError as error:
-            raise UserError(f"{path}:{number}: {error}; nothing was granted") from error
+            raise UserError(f"{path}:{number}: {error}; no extension was granted") from error
     return [extend(folder, *row, course=course) for row in wanted]
 
 

@@ -152,7 +152,7 @@ def _refuse_a_students_course(course: Course, theirs: Path) -> None:
     """Raises `UserError` if a course is among the submissions, as its tests would be run."""
     if course.root.is_relative_to(theirs):
         raise UserError(
-            f"{course.root} contains source/ and solutions/, but is inside the folder to grade\n"
+            f"{course.root} can't be the course, because it is inside the folder to grade\n"
             "  fix: name your own course with --course FOLDER"
         )
 

@@ -138,7 +138,11 @@ def _because_it_never_ran(
             if result.student == student and is_it and item.verdict is Verdict.ERROR:
                 lines = (line for test in item.tests for line in test.message.split("\n"))
                 raised = next((line for line in lines if line.startswith("got ")), "")
-                return f" (it never ran; {' '.join(raised.split())})" if not item.behaviour else ""
+                return (
+                    f" (the answer never ran; {' '.join(raised.split())})"
+                    if not item.behaviour
+                    else ""
+                )
     return ""
 
 

@@ -162,7 +162,7 @@ class _Pull:
             self._notes.append(
                 f"{len(gone)} on the roster are not on {self._there.platform.name}: "
                 f"{', '.join(gone[:10])}{' ...' if len(gone) > 10 else ''}; if somebody has "
-                "left: autograder withdraw CLASS STUDENT --why TEXT"
+                "left, run autograder withdraw CLASS STUDENT --why TEXT"
             )
 
     def _known(self) -> Mapping[str, KnownMember]:

@@ -167,7 +167,9 @@ class _Push:
         matching = match_grades(self._table(), grades)
         self._waits += [f"{doubt}: no grade is written" for doubt in matching.doubts]
         if matching.doubts:
-            self._notes.append("if somebody has left: autograder withdraw CLASS STUDENT --why TEXT")
+            self._notes.append(
+                "if somebody has left, run autograder withdraw CLASS STUDENT --why TEXT"
+            )
         changes = [
             change
             for name in grades.assignments

@@ -83,7 +83,7 @@ def merge_results(paths: Sequence[Path], to: Path) -> MergeReport:
 def _check(paths: Sequence[Path], to: Path) -> None:
     for path in paths:
         if not path.is_file():
-            raise UserError(f"{path} does not exist, or is not a file; give the results of a shard")
+            raise UserError(f"{path} does not exist, or is not a file; give a shard's results file")
     own = {path.resolve() for path in paths}
     if len(own) < len(paths):
         raise UserError("a file is given twice; give each one once")

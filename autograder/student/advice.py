@@ -110,7 +110,7 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
     if not name:  # from a failed statement at the top level; its text names it
         return ""
     if name in _IMPORTS:
-        but = ", but stay with torch: NumPy can't carry gradients" if name == "np" else ""
+        but = ". Better, stay with torch: NumPy can't carry gradients" if name == "np" else ""
         return f"`{name}` is not imported: add `{_IMPORTS[name]}` above{but}"
     if name in _IN_PYTHON:
         return _IN_PYTHON[name]
@@ -146,8 +146,8 @@ def _about_linear(error: BaseException, context: AdviceContext) -> str:
     return (
         f"{f'`self.{name}`' if name else 'this layer'} is nn.Linear({layer.in_features}, "
         f"{layer.out_features}), which takes {layer.in_features} entries per token, but its input "
-        f"has {given.shape[-1]}: compare the sizes in `__init__`, and their order, with the "
-        "docstring's"
+        f"has {given.shape[-1]}: compare the sizes in `__init__`, and their order, with those "
+        "in the docstring"
     )
 
 

@@ -211,7 +211,7 @@ def _bytes_of(path: Path) -> bytes:
 
 
 _LEFT = "it still contains `raise NotImplementedError`: delete that line"
-_TWICE = "it is defined twice, and the second definition, still a stub, counts: delete that one"
+_TWICE = "it is defined twice, and the second definition counts, but is still a stub: delete it"
 _DEFINES = (ast.FunctionDef, ast.ClassDef)
 _NO_POWER = "In `{}`, `^` is not a power: write `**`."
 

@@ -40,8 +40,8 @@ _PAIR = 2
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
 _DOCSTRING = "what the docstring says"
 _NONE = (
-    "{} ends without `return`, or the `return` is in a branch that did not run: a function without "
-    "one returns None"
+    "{} ends without `return`, or the `return` is in a branch that did not run: without it, a "
+    "function returns None"
 )
 #: errors that a check's own code may raise when it uses a wrong result
 _NOT_TO_USE = (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError)

@@ -201,7 +201,7 @@ def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerCo
     answer = answer_of(folder, exercise, tuple(points_of(suite)))
     executed = execute(answer) if answer is not None else None
     if answer is None or executed is None or executed.problem:
-        raise UserError(executed.problem if executed else f"no file of {exercise} is here")
+        raise UserError(executed.problem if executed else f"there is no file for {exercise} here")
     implementation, around = _ready(manifest, answer, executed)
     return step_to_trace(suite, implementation, around, question), around
 

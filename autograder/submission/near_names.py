@@ -35,7 +35,7 @@ def hints(
         elif name in elsewhere:
             found[name] = (
                 "its definition is inside another one, or in a cell that is not a code cell; "
-                "put it at the outermost level of a code cell or module"
+                "put it at the top level of a code cell or module"
             )
         elif alike := closest(name, names):
             found[name] = f"found {alike}: is the name wrong?"

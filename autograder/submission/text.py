@@ -128,9 +128,12 @@ NOT_TEXT = "this is an archive, a document or a picture, not a text file: save t
 _LINES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
-        (r">>>|\.\.\. ", "`>>>` and `...` belong to an example that was copied: delete them"),
+        (r">>>|\.\.\. ", "`>>>` and `...` come from a copied example: delete them"),
         (r"```", "this line is Markdown, not code: delete it"),
-        (r"<<<<<<<|=======|>>>>>>>", "git left both sides of a conflict here: keep one of them"),
+        (
+            r"<<<<<<<|=======|>>>>>>>",
+            "git left both sides of a conflict here: keep only one of them",
+        ),
         (r"PK\x03|%PDF|\{\\rtf", NOT_TEXT),
         (r"[%!]", "this line works only in a notebook: leave it out of a module"),
         (
@@ -147,7 +150,7 @@ _MESSAGES = tuple(
         (
             r"use of tabs",
             "some lines begin with a tab and others with spaces, which look alike: use four "
-            "spaces for each step",
+            "spaces for each level",
         ),
         (
             r"unindent does not match|unexpected indent",

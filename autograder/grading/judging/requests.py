@@ -130,7 +130,7 @@ def outcome_of(reply: Any, args: Sequence[Any]) -> Outcome:
             return Outcome(value, tuple(args))
         case (value, [*after]) if len(after) == len(args):
             return Outcome(value, tuple(after))
-    raise AnswerProtocol("the reply is not a value of a call")
+    raise AnswerProtocol("the reply is not the result of a call")
 
 
 def calls_of(steps: Sequence[Step]) -> list[Any]:

@@ -71,7 +71,7 @@ def _missing(
             answer: Any = _RaisesNothing(runner.solution(suite), promise)
             if runner.first_failure(suite, question, answer, _SEED) is None:
                 yield (
-                    f"{suite} never expects the {promise.error} if {promise.when}: write a test "
+                    f"no test in {suite} expects the {promise.error} if {promise.when}: write one "
                     "with expect.raises"
                 )
     yield from _missing_statements(exercise, rules)

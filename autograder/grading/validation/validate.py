@@ -191,7 +191,7 @@ def _with_pairs(
     not_named = [item.case for item in _targets(verdicts) if not _is_named(item)]
     groups = groups_alike(course, not_named)
     apart = [
-        f"misconceptions {group}: no call of the suite distinguishes them, so they must "
+        f"misconceptions {group}: no call in the suite distinguishes them, so they must "
         "share a hint"
         for group in groups
         if not group.share_a_hint

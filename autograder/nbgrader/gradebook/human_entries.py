@@ -147,6 +147,6 @@ def _cell(connection: Connection, name: str, key: QuestionKey, cell: str) -> dic
     if row is None:
         raise UserError(
             f"the gradebook has no {name} for {'/'.join(key)}: grade that submission first, "
-            "or enter it in formgrader"
+            f"or enter the {name} in formgrader"
         )
     return dict(zip((c.name for c in columns), row[len(names) :], strict=True))

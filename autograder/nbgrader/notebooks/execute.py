@@ -106,7 +106,9 @@ class SandboxedExecute(ExecuteBehindWall):
             Path(resources["metadata"]["path"]), self._submitted(names)
         )
         for name in left_out:
-            self.log.warning("%s: not available to the notebook: the files are too large", name)
+            self.log.warning(
+                "%s is not available to the notebook, because the files are too large", name
+            )
         environment = {"NBGRADER_EXECUTION": "autograde"}
         surroundings = NotebookContext(_seed_of(cells), environment, files)
 

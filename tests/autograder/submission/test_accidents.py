@@ -319,7 +319,7 @@ ANSWERS = [
     module(
         "nested",
         ATTENTION + "def main():\n    def query_scores(a, b):\n        return a @ b\n",
-        "outermost level",
+        "top level",
         query_scores="missing",
     ),
     module(

@@ -149,7 +149,7 @@ def test_resubmissions_and_scores_by_hand_are_reported(term: Term) -> None:
 def test_a_night_by_cron_collects_grades_and_reports(term: Term) -> None:
     status, log = term.night
     assert status == 3, log
-    assert "asks for a second look" in log and "Traceback" not in log
+    assert "request for a second look" in log and "Traceback" not in log
     assert re.search(r"^3 graded, ", log, re.MULTILINE), "two new attempts, and a worse one"
     assert f"a different submission of {term.name(4)} counts" in log
 

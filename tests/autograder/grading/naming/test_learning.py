@@ -220,7 +220,7 @@ def test_code_that_never_ran_is_not_a_known_mistake(
     adding: Callable[..., AddedMisconception],
 ) -> None:
     for question in ("query_scores", "attention_scores"):
-        with pytest.raises(UserError, match="it never ran; got .*EOF"):
+        with pytest.raises(UserError, match="the answer never ran; got .*EOF"):
             adding("asked", "asks", question)
 
 
