@@ -22,23 +22,6 @@ from .chance import (
 _CALLS, _WITH_GRADIENTS = 5, 1
 
 
-def weight_rates(samples: int) -> Mapping[str, Sequence[tuple[tuple[float, float], int, int]]]:
-    """Return, for each test of dropped weights, ranges of rates with numbers of tokens and samples.
-
-    The samples are enough to notice that two entries determine a third, or that random numbers are
-    multiples of 1 / 256. If one dropout of `samples` items draws 8,800 weights of 20 x 20 or more,
-    they also show that entries 8,192 apart are dropped together.
-    """
-    return {
-        "middle": [((0.551, 0.749), 10, 4), ((0.951, 0.999), 8, 30)],
-        "low": [
-            ((0.251, 0.349), 20, samples),
-            ((0.051, 0.099), 20, 4),
-            ((0.001, 0.002), 20, samples),
-        ],
-    }
-
-
 def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
     """Return weights for the layer that computes values, so that outputs show attention weights.
 
