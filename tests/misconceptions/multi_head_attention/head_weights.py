@@ -323,6 +323,17 @@ def attention_of_head_0_shared(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
+    confuses="one key matrix for each head with one for all: all heads use the keys of head 0",
+    hint="Change the key weights of the last head only. Does anything change?",
+)
+def keys_of_head_0_shared(inputs, W_query, W_key, W_value):
+    q, k, v = _qkv(inputs, W_query, W_key, W_value)
+    weights = torch.softmax(q @ k[:1].mT / math.sqrt(W_query.shape[1]), dim=-1)
+    return _side_by_side(weights @ v)
+
+
+@misconception(
+    "per_head_attention",
     confuses="one value matrix for each head with one for all: all heads use the values of head 0",
     hint="Change the value weights of the last head only. Does anything change?",
 )

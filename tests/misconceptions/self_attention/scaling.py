@@ -385,6 +385,17 @@ def softmax_over_everything(queries, keys):
 
 @misconception(
     "attention_weights",
+    confuses="each row and the whole matrix of a sentence: all weights of a sentence together sum "
+    "to one",
+    hint="What should the weights of a single query sum to?",
+)
+def softmax_over_each_sentence(queries, keys):
+    scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
+    return torch.softmax(scores.flatten(-2), dim=-1).view_as(scores)
+
+
+@misconception(
+    "attention_weights",
     confuses="softmax and dividing by the sum: the scores are divided by their sum instead of "
     "going through softmax",
     hint="May a weight be negative?",
