@@ -122,14 +122,20 @@ def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference,
     return tuple(differences)
 
 
-def find_leaks(course: Course, names: Sequence[str] = ()) -> tuple[Leak, ...]:
-    """Finds leaks in the files that are now in `assignments/`."""
+def find_leaks(
+    course: Course, names: Sequence[str] = (), wheel: Path | None = None
+) -> tuple[Leak, ...]:
+    """Finds leaks in the files that are now in `assignments/`, and in the wheel of a new bundle.
+
+    Builds the wheel if none is given, as `release` does.
+    """
     finder = LeakFinder(course)
-    return tuple(
-        leak
-        for item in _chosen(course, names)
-        for leak in finder.in_files(item.name, _present(_place(course, item.name)))
-    )
+    with temporary_folder() as scratch:
+        wheel = wheel or _for_students(package_wheel(course.root, scratch))
+        leaks = [*finder.in_files("dist", {wheel.name: wheel.read_bytes()})]
+    for item in _chosen(course, names):
+        leaks += finder.in_files(item.name, _present(_place(course, item.name)))
+    return tuple(leaks)
 
 
 def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:

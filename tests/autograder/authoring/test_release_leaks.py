@@ -72,21 +72,21 @@ def test_the_line_is_that_of_the_released_file(root: Path, edit: Edit, wheel: Pa
 
 
 def test_a_notebooks_leak_has_the_line_of_its_json(
-    course: Course, folder: Path, root: Path
+    course: Course, folder: Path, wheel: Path
 ) -> None:
     path = folder / "halves.ipynb"
     lines = path.read_text().splitlines()
     number = next(i for i, line in enumerate(lines) if "raise NotImplementedError" in line)
     lines[number] = lines[number].replace("raise NotImplementedError", "return x / 2.0")
     path.write_text("\n".join(lines))
-    (leak,) = find_leaks(course)
+    (leak,) = find_leaks(course, wheel=wheel)
     assert str(leak).startswith(f"basics/halves.ipynb:{number + 1}: a line of the solution")
 
 
-def test_a_stub_left_solved_is_found(course: Course, folder: Path, root: Path) -> None:
-    assert find_leaks(course) == ()
+def test_a_stub_left_solved_is_found(course: Course, folder: Path, root: Path, wheel: Path) -> None:
+    assert find_leaks(course, wheel=wheel) == ()
     folder.joinpath("sums.py").write_bytes(root.joinpath("solutions/basics/sums.py").read_bytes())
-    assert {leak.path for leak in find_leaks(course)} == {"basics/sums.py"}
+    assert {leak.path for leak in find_leaks(course, wheel=wheel)} == {"basics/sums.py"}
 
 
 def test_a_hidden_test_copied_to_the_public_checks_is_found(root: Path, wheel: Path) -> None:
@@ -97,8 +97,11 @@ def test_a_hidden_test_copied_to_the_public_checks_is_found(root: Path, wheel: P
 
 
 def test_the_wheel_is_searched_for_leaks(root: Path, make_wheel: Callable[..., Path]) -> None:
-    message = refused(root, make_wheel(extra="def f(x):\n    return x * self.weight\n"))
-    assert "basics/attention_autograder-1.2.3-py3-none-any.whl/autograder/extra.py:2:" in message
+    wheel = make_wheel(extra="def f(x):\n    return x * self.weight\n")
+    name = "attention_autograder-1.2.3-py3-none-any.whl"
+    assert f"basics/{name}/autograder/extra.py:2:" in refused(root, wheel)
+    (leak,) = find_leaks(load_course(root), wheel=wheel)
+    assert str(leak).startswith(f"dist/{name}/autograder/extra.py:2:")
 
 
 def test_code_given_to_students_is_not_a_leak(root: Path, edit: Edit, wheel: Path) -> None:
