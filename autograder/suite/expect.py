@@ -133,7 +133,7 @@ class Expect:
             one, other = compared(got, expected, after)
             text = difference(one, other, tolerance)
             if text is not None:
-                self.failures.add(wrong_value(self._call, text, one, other, likely, args))
+                self.failures.add(wrong_value, self._call, text, one, other, likely, args)
             else:
                 right = got
         return right
@@ -144,7 +144,7 @@ class Expect:
         with self._explained(question):
             outcome = self.implementation.call(question, args, no_grad)
         for text, cause in changes(args, outcome):
-            self.failures.add(changed(self._call, text, cause))
+            self.failures.add(changed, self._call, text, cause)
         self._value = outcome.value
         return outcome.value
 
@@ -171,7 +171,7 @@ class Expect:
             pairs = [compared(*pair, after) for pair in zip(got, expected, strict=True)]
             text = difference([one for one, _ in pairs], [other for _, other in pairs])
             if text is not None:
-                self.failures.add(wrong_value(self._call, text, got, expected, likely))
+                self.failures.add(wrong_value, self._call, text, got, expected, likely)
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
         """Assert a property of the last call's value; later code may rely on the property."""
@@ -206,16 +206,16 @@ class Expect:
             one, other = compared(got.value, expected.value, after)
             text = difference(one, other)
             if text is not None:
-                self.failures.add(wrong_value(self._call, text, one, other, likely, args))
+                self.failures.add(wrong_value, self._call, text, one, other, likely, args)
             judged = [
                 gradient if to is None or place in to else None
                 for place, gradient in enumerate(expected.inputs)
             ]
             compare = partial(gradient_difference, size=options.size)
             for fault in gradient_faults(args, got.inputs, judged, compare):
-                self.failures.add(wrong_gradient(self._call, fault, likely, options.size))
+                self.failures.add(wrong_gradient, self._call, fault, likely, options.size)
             for text, cause in left_behind(got):
-                self.failures.add(changed(self._call, text, cause))
+                self.failures.add(changed, self._call, text, cause)
 
     def pulled(
         self,
@@ -234,7 +234,7 @@ class Expect:
             got = self.implementation.gradients(question, args, cotangent, options)
         with self.failures.softly():
             for text, cause in left_behind(got):
-                self.failures.add(changed(self._call, text, cause))
+                self.failures.add(changed, self._call, text, cause)
         return got
 
     def raises(
@@ -317,7 +317,7 @@ class Expect:
         """Return True if `run` raises as expected; otherwise, add the failure."""
         wrong = wrong_refusal(self._call, run, error, likely, naming)
         if wrong is not None:
-            self.failures.add(wrong)
+            self.failures.add(lambda: wrong)
         return wrong is None
 
     def _explained(self, question: str) -> AbstractContextManager[None]:

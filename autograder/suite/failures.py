@@ -72,11 +72,14 @@ class Failures:
         self._soft = soft
         self.first: Exception | None = None
 
-    def add(self, failure: Exception) -> None:
-        """Record a failure if `soft` is true; otherwise, raise it."""
+    def add(self, described: Callable[..., Exception], *args: Any) -> None:
+        """Record the failure `described(*args)` if `soft` is true; otherwise, raise it.
+
+        Only the first failure is described, because that takes longer than finding it.
+        """
         if not self._soft:
-            raise failure
-        self.first = self.first or failure
+            raise described(*args)
+        self.first = self.first or described(*args)
 
     @contextmanager
     def softly(self) -> Iterator[None]:
@@ -84,7 +87,8 @@ class Failures:
         try:
             yield
         except AnswerRaised as fault:
-            self.add(fault)
+            error = fault
+            self.add(lambda: error)
 
 
 def wrong_value(

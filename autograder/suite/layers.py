@@ -122,7 +122,7 @@ class ExpectLayer:
         self._call = f"the trainable parameters of {self._built}"
         text = difference(got, expected)
         if text is not None:
-            self._failures.add(report_assertion(self._call, text, likely, ExpectationKind.WEIGHTS))
+            self._failures.add(report_assertion, self._call, text, likely, ExpectationKind.WEIGHTS)
 
     def weight_names(self) -> frozenset[str]:
         """Return the names of the answer's trainable parameters."""
@@ -133,7 +133,7 @@ class ExpectLayer:
         self._call = f"the trainable parameters of {self._built} after several calls"
         text = difference(sorted(self.weight_names()), sorted(names))
         if text is not None:
-            self._failures.add(report_assertion(self._call, text, likely, ExpectationKind.WEIGHTS))
+            self._failures.add(report_assertion, self._call, text, likely, ExpectationKind.WEIGHTS)
 
     def train(self, mode: bool = True) -> ExpectLayer:
         """Set both layers to train mode (default) or eval mode; return `self`."""
@@ -192,7 +192,7 @@ class ExpectLayer:
             got = self.result(*args, likely=likely, no_grad=no_grad)
             text = difference(got, expected, tolerance)
             if text is not None:
-                self._failures.add(wrong_value(self._call, text, got, expected, likely, args))
+                self._failures.add(wrong_value, self._call, text, got, expected, likely, args)
             else:
                 right = got
         return right
@@ -203,7 +203,7 @@ class ExpectLayer:
         with self._explained():
             outcome = self.answer.forward(args, no_grad)
         for text, cause in changes(args, outcome):
-            self._failures.add(changed(self._call, text, cause))
+            self._failures.add(changed, self._call, text, cause)
         self._value = outcome.value
         return outcome.value
 
@@ -220,7 +220,7 @@ class ExpectLayer:
                 got = self.answer.steps(steps)
             text = difference(got, expected)
             if text is not None:
-                self._failures.add(wrong_value(self._call, text, got, expected, likely))
+                self._failures.add(wrong_value, self._call, text, got, expected, likely)
 
     def moves(self, *args: Any, likely: str) -> None:
         """Assert that `forward` works on a second device (meta), and returns its value there.
@@ -242,12 +242,12 @@ class ExpectLayer:
                 advised = advice(fault, self._question, self._signature) or likely
                 text = got_expected(str(fault), NO_ERROR)
                 self._failures.add(
-                    report_assertion(self._call, text, advised, ExpectationKind.ERROR, fault)
+                    report_assertion, self._call, text, advised, ExpectationKind.ERROR, fault
                 )
             return
         problem = form_difference(got, expected)
         if problem is not None:
-            self._failures.add(report_assertion(self._call, problem, likely))
+            self._failures.add(report_assertion, self._call, problem, likely)
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
         """Assert a property of the last call's value; later code may rely on the property."""
@@ -264,7 +264,7 @@ class ExpectLayer:
             self._call, lambda: self.answer.forward(args).value, error, likely, naming
         )
         if wrong is not None:
-            self._failures.add(wrong)
+            self._failures.add(lambda: wrong)
 
     def gradients(self, *args: Any, likely: str, options: GradientOptions = PLAIN) -> None:
         """Assert that the value and all gradients equal the solution's; see `GradientOptions`."""
@@ -296,7 +296,7 @@ class ExpectLayer:
             got = self.answer.gradients(args, cotangent, options)
         with self._failures.softly():
             for text, cause in left_behind(got):
-                self._failures.add(changed(self._call, text, cause))
+                self._failures.add(changed, self._call, text, cause)
         return got
 
     def _backward(
@@ -315,12 +315,12 @@ class ExpectLayer:
                 got = self.answer.gradients(args, cotangent, options)
             text = values(got.value, expected.value) if values else None
             if text is not None:
-                self._failures.add(wrong_value(self._call, text, got.value, expected.value, likely))
+                self._failures.add(wrong_value, self._call, text, got.value, expected.value, likely)
             faults = weight_faults(got.weights, expected.weights, compare)
             for fault in (*faults, *gradient_faults(args, got.inputs, expected.inputs, compare)):
-                self._failures.add(wrong_gradient(self._call, fault, likely, options.size))
+                self._failures.add(wrong_gradient, self._call, fault, likely, options.size)
             for text, cause in left_behind(got):
-                self._failures.add(changed(self._call, text, cause))
+                self._failures.add(changed, self._call, text, cause)
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self._call, self._question, self._signature)
