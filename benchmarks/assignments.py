@@ -43,11 +43,10 @@ Measured on {day} with `grade --profile`, one job and {students} submissions. Fi
 milliseconds are the CPU time of all processes for one more submission, without the work that is
 done only once in a run; the other figures are ratios. "Calls alone" are all calls of the hidden
 suites in one process, without tests or isolation. "Of the calls" is the ratio of right modules to
-these calls; the columns to the right of it are ratios to right modules. For known mistakes, one
-answer in each exercise is wrong; for mistakes of no known kind, one answer in each submission is
-wrong. In the column "the same right answers again", all submissions are the same, and the grader
-executes only the first two of them. Therefore, this column shows the cost of the whole class minus
-the cost of its first half, per submission.
+these calls; the columns to the right of it are ratios to right modules. In the columns for
+mistakes, one answer in each exercise is wrong. In the column "the same right answers again", all
+submissions are the same, and the grader executes only the first two of them. Therefore, this column
+shows the cost of the whole class minus the cost of its first half, per submission.
 """
 
 
