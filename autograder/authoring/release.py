@@ -27,6 +27,7 @@ from .map_picture import map_picture
 from .package_wheel import package_wheel
 from .student_wheel import student_wheel
 
+_PACKAGE = __name__.partition(".")[0]
 #: folders that appear when released notebooks are run; git ignores them, too
 _LITTER = {"__pycache__", ".ipynb_checkpoints"}
 _EXTRA = "no longer released"
@@ -127,12 +128,16 @@ def find_leaks(
 ) -> tuple[Leak, ...]:
     """Finds leaks in the files that are now in `assignments/`, and in the wheel of a new bundle.
 
-    Builds the wheel if none is given, as `release` does.
+    If no wheel is given, it is built if the course's folder contains the package; an installed
+    package knows nothing of the course.
     """
     finder = LeakFinder(course)
+    leaks: list[Leak] = []
     with temporary_folder() as scratch:
-        wheel = wheel or _for_students(package_wheel(course.root, scratch))
-        leaks = [*finder.in_files("dist", {wheel.name: wheel.read_bytes()})]
+        if wheel is None and (course.root / _PACKAGE).is_dir():
+            wheel = _for_students(package_wheel(course.root, scratch))
+        if wheel is not None:
+            leaks += finder.in_files("dist", {wheel.name: wheel.read_bytes()})
     for item in _chosen(course, names):
         leaks += finder.in_files(item.name, _present(_place(course, item.name)))
     return tuple(leaks)

@@ -93,7 +93,7 @@ def test_lateness_is_a_column(term: Term) -> None:
 
 def test_an_extension_keeps_its_reason_and_nbgraders_penalty_agrees(term: Term) -> None:
     result = term.call("extend", "ben", "masks", "2h", "--why", "train, late")
-    assert "due 2026-05-01 14:00:00 Europe/Berlin" in result.output
+    assert "until 2026-05-01 14:00:00 Europe/Berlin" in result.output
     assert term.scores()["ben"] == 4.0
     assert term.grades()["ben"]["masks/late"] == ""
     assert '"train, late"' in (term.folder / "extensions.csv").read_text()
@@ -102,7 +102,7 @@ def test_an_extension_keeps_its_reason_and_nbgraders_penalty_agrees(term: Term) 
         assert submission.extension == timedelta(hours=2)
         assert submission.total_seconds_late == 0
     result = term.call("extend", "ben", "masks", "0", "--why", "was another train")
-    assert "ben no longer has an extension for masks: due 2026-05-01 12:00:00" in result.output
+    assert "ben no longer has an extension for masks, due 2026-05-01 12:00:00" in result.output
     assert term.scores()["ben"] == 0.0
 
 
@@ -263,7 +263,7 @@ def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     )
     term.call("withdraw", "ben", "masks", "--why", "it was none", "--back")
     said = term.call("extend", "ben", "masks", "3h", "--why", "ill")  # replaces the late day
-    assert "due 2026-05-01 14:00:00 Europe/Berlin" in said.output
+    assert "until 2026-05-01 14:00:00 Europe/Berlin" in said.output
     assert "masks/late_days" not in term.grades()["ben"]
     assert term.scores()["ben"] > 0
 
