@@ -37,7 +37,7 @@ ASSIGNMENT = "simplified_attention"
 #: made-up students whose code takes so long as to exceed its time limit, which would hide growth
 HANGING = ("ivo",)
 _EVERY_SECONDS = 0.1
-#: a process with more samples than this is no worker, which would end earlier
+#: a process with more samples than this is not a worker, which would end earlier
 _SAMPLES = 30
 COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "similar", "changes")
 

@@ -94,7 +94,7 @@ def _victims(grader: int, kind: str, tier: Tier) -> Iterator[int]:
         yield from jobs
     elif kind == "parent":
         yield from parents
-    else:  # in A and B, some processes below the parent are no workers
+    else:  # in A and B, some processes below the parent are not workers
         waiting = {Tier.A: 4, Tier.B: 2}.get(tier, 0)
         every = [pid for parent in parents for pid in _below(parent)]
         yield from reversed(sorted(every)[waiting:])

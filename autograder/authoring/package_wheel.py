@@ -22,12 +22,17 @@ _ABOUT = ("METADATA", "entry_points.txt")
 
 def package_wheel(root: Path, out: Path) -> Path:
     """Writes the wheel for a course to a folder; raises `GraderError` if it can't be built."""
-    if _own_version(root) is not None:
+    if contains_package(root):
         return build_wheel(root, out)
     path = out / wheel_name(root)
     out.mkdir(parents=True, exist_ok=True)
     path.write_bytes(_installed())
     return path
+
+
+def contains_package(root: Path) -> bool:
+    """Returns whether a course's folder is this package's own repository."""
+    return _own_version(root) is not None and (root / "autograder").is_dir()
 
 
 def wheel_name(root: Path) -> str:

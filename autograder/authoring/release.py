@@ -24,10 +24,9 @@ from .bundle import bundle_bytes
 from .course_map import CourseMap, course_map, map_table
 from .leaks import Leak, LeakFinder, refuse_leaks
 from .map_picture import map_picture
-from .package_wheel import package_wheel
+from .package_wheel import contains_package, package_wheel
 from .student_wheel import student_wheel
 
-_PACKAGE = __name__.partition(".")[0]
 #: folders that appear when released notebooks are run; git ignores them, too
 _LITTER = {"__pycache__", ".ipynb_checkpoints"}
 _EXTRA = "no longer released"
@@ -128,13 +127,13 @@ def find_leaks(
 ) -> tuple[Leak, ...]:
     """Finds leaks in the files that are now in `assignments/`, and in the wheel of a new bundle.
 
-    If no wheel is given, it is built if the course's folder contains the package; an installed
-    package knows nothing of the course.
+    If no wheel is given and the course's folder contains the package, the wheel is built first. An
+    installed package can't contain the course's hidden tests.
     """
     finder = LeakFinder(course)
     leaks: list[Leak] = []
     with temporary_folder() as scratch:
-        if wheel is None and (course.root / _PACKAGE).is_dir():
+        if wheel is None and contains_package(course.root):
             wheel = _for_students(package_wheel(course.root, scratch))
         if wheel is not None:
             leaks += finder.in_files("dist", {wheel.name: wheel.read_bytes()})

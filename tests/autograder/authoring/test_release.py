@@ -389,6 +389,7 @@ def test_a_wheel_that_can_not_be_built_says_why(tmp_path: Path) -> None:
     broken = "[build-system]\nrequires = ['nothing-such']\n"
     own = "[project]\nname = 'attention-autograder'\nversion = '1'\n"
     tmp_path.joinpath("pyproject.toml").write_text(broken + own)
+    tmp_path.joinpath("autograder").mkdir()
     with pytest.raises(GraderError, match="can't be built"):
         package_wheel(tmp_path, tmp_path / "out")
 
