@@ -1,6 +1,6 @@
 """Uses the web services of learning platforms: reads people, dates and files, and writes grades.
 
-This package knows nothing about class folders. It takes and returns the records defined in
+This package knows nothing about class folders. The package takes and returns the records defined in
 `platform_records`, which are the same for all platforms.
 """
 

@@ -121,7 +121,7 @@ class Canvas:
         return found
 
     def works(self) -> Sequence[PlatformAssignment]:
-        """Returns the assignments, with their general due dates and all that differ from these."""
+        """Returns the assignments, with their general due dates and all exceptions to these."""
         found = self._list(
             lambda: self._course.get_assignments(
                 include=["overrides"], override_assignment_dates=False

@@ -75,9 +75,9 @@ class TokenRefused(PlatformFailure):
 
 
 class Unreachable(PlatformFailure):
-    """Raised if the platform did not answer, or answered only with server errors.
+    """Raised if the platform does not respond, or responds only with server errors.
 
-    If the request was to write something, it is unknown whether that has happened.
+    If the request was meant to write something, it is unknown whether the platform has written it.
     """
 
 
@@ -100,7 +100,7 @@ class Token:
         return self._text
 
     def without(self, text: str) -> str:
-        """Hides the token in a platform's text, in case the platform repeats it."""
+        """Hides the token in a platform's text, in case the platform repeats the token."""
         return text.replace(self._text, _SECRET)
 
 
@@ -157,9 +157,9 @@ class RetryPolicy:
     def ask(self, site: str, once: Callable[[], A], *, is_safe: bool) -> A:
         """Sends a request, repeats it if the platform can't answer yet, and returns the response.
 
-        `once` sends the request, and raises `NoResponse` if there is no answer. `is_safe` means
+        `once` sends the request, and raises `NoResponse` if there is no response. `is_safe` means
         that the request may be repeated even if it has been carried out. Raises `Unreachable` if
-        all tries fail, or `UserError` if the last try received a file that does not have the
+        all tries fail, or `UserError` if the last try receives a file that does not have the
         announced size.
         """
         problem, is_of_one_file = "", False

@@ -45,7 +45,7 @@ _BAD_TOKENS = ("invalidtoken", "tokenexpired")
 
 
 class _MoodleError(UserError):
-    """Raised if Moodle answers a call with an error."""
+    """Raised if Moodle responds to a call with an error."""
 
 
 class Moodle:
@@ -109,7 +109,10 @@ class Moodle:
     def _by_assignment(
         self, function: str, part: str, works: Iterable[Values], *, must_be_seen: bool = False
     ) -> Mapping[str, Sequence[Values]]:
-        """Returns rows by assignment. Moodle omits assignments without rows, and hidden ones."""
+        """Returns the rows for each assignment, keyed by the assignment's number.
+
+        Moodle omits hidden assignments, and assignments without rows.
+        """
         numbers = [work["id"] for work in works]
         if not numbers:
             return {}
@@ -165,7 +168,7 @@ class Moodle:
         return self._members_of.get(str(submission.get("groupid") or ""), [])
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
-        """Returns the grades without feedback, because Moodle reports feedback one by one."""
+        """Returns the grades without feedback: Moodle reports feedback for one grade at a time."""
         there = self._by_assignment("mod_assign_get_grades", "grades", [{"id": work.number}])
         last: dict[str, Values] = {}
         for grade in there.get(work.number, ()):
@@ -208,7 +211,7 @@ class Moodle:
     def send(
         self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
     ) -> Iterator[Sequence[UpdateOutcome]]:
-        """Writes grades in batches; if a batch is refused, writes its grades one by one.
+        """Writes grades in batches; if a batch is rejected, writes its grades one by one.
 
         Moodle clears the fields of a grade that a request leaves out, so the comment and the state
         of the marking workflow are sent back unchanged.
@@ -307,9 +310,9 @@ class Moodle:
             reply = read_untrusted_json(answer.content)
         except ValueError:
             raise UserError(
-                f"{self._site}: {what}: the answer is not from Moodle (status "
-                f"{answer.status_code}): is it the address of a Moodle site with web services over "
-                "REST?"
+                f"{self._site}: {what}: the response is not from Moodle (status "
+                f"{answer.status_code}): is this the address of a Moodle site with REST web "
+                "services enabled?"
             ) from None
         if isinstance(reply, Mapping) and (reply.get("errorcode") or reply.get("exception")):
             raise self._refusal(what, reply)

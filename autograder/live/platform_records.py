@@ -18,7 +18,10 @@ _NUMBER = re.compile(r"\d{1,24}(~\d{1,24})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A student in a course. `number` is the platform's ID; `sortable` is like `Lovelace, Ada`."""
+    """A student in a course.
+
+    `number` is the platform's ID; `sortable` is the name in a form such as `Lovelace, Ada`.
+    """
 
     number: str
     name: str
@@ -34,8 +37,8 @@ class Member:
 class PlatformAssignment:
     """An assignment in a course; times are in UTC, or None if the platform has none.
 
-    `sections` contains different due dates by the name of a section or group, and `people` contains
-    individual students' due dates by number. `points` is the maximum, or None if the assignment is
+    `sections` maps the names of sections or groups to their own due dates, and `people` maps
+    students' numbers to individual due dates. `points` is the maximum, or None if the assignment is
     not graded with points.
     """
 
@@ -70,7 +73,7 @@ def typed_file(name: str, text: object) -> tuple[SubmittedFile, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One of a student's submissions for an assignment; the first one has the number 1.
+    """One of a student's submissions for an assignment; the first attempt has the number 1.
 
     `identifier` is the number in the platform's file names, if it is not the student's own number.
     `note` says what was submitted instead of, or in addition to, files, such as typed text.
@@ -154,7 +157,7 @@ class Platform(Protocol):
         ...
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
-        """Returns the grades for an assignment, by the student's number."""
+        """Returns the grades for an assignment, keyed by the students' numbers."""
         ...
 
     def download(self, file: SubmittedFile, path: Path) -> None:
@@ -180,7 +183,7 @@ def number_of(value: object) -> str:
 
 
 def check_length(found: Sequence[object]) -> None:
-    """Raises `ValueError` if a list is too long for any course, because it may never end."""
+    """Raises `ValueError` if a list is too long for any course: a platform's list may never end."""
     if len(found) > _MOST_ITEMS:
         raise ValueError(f"a list has more than {_MOST_ITEMS:,} items")
 
