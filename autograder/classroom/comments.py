@@ -41,7 +41,7 @@ class ExpandedComment:
 
 
 class CommentBank:
-    """The comments in a class's bank, by name and question."""
+    """A class's bank of comments, keyed by name and question."""
 
     def __init__(self, comments: Iterable[BankComment] = ()) -> None:
         self.comments = tuple(comments)

@@ -1,8 +1,8 @@
 """Reads a class's due dates and rules from `due.csv` and `class.toml`.
 
-They override the course's own, so two classes or sections can share a course. A row of `due.csv`
-contains an assignment, a section (empty for everybody) and a date. `class.toml` sets the budget of
-late days, and says which submission counts.
+They override the course's due dates and rules, so two classes or sections can share a course. A row
+of `due.csv` contains an assignment, a section (empty for everybody) and a date. `class.toml` sets
+the budget of late days, and says which submission counts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ClassRules:
 
 @dataclass(frozen=True, slots=True)
 class ClassDates:
-    """The dates in `due.csv`, by assignment and section, and its errors, by assignment."""
+    """The dates in `due.csv` by assignment and section, and the errors in it by assignment."""
 
     dates: Mapping[tuple[str, str], DueDate] = field(default_factory=dict)
     wrong: Mapping[str, ContentError] = field(default_factory=dict)
@@ -137,7 +137,7 @@ def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:
 
 
 def with_class_dates(course: Course, class_folder: Path) -> Course:
-    """Returns the course with a class's due dates; assignments with invalid ones become broken."""
+    """Returns the course with a class's due dates; assignments with invalid dates become broken."""
     found = read_dates(class_folder)
     if not found.dates and not found.wrong:
         return course
@@ -192,7 +192,7 @@ def count_late_days(
 ) -> tuple[str, ...]:
     """Counts the days that late submissions take from students' budgets; stores them in a table.
 
-    `ends` contains each submission's arrival time, and its deadline without late days. In the order
+    `ends` maps each submission to its arrival time and its deadline without late days. In the order
     of their deadlines, late submissions take the days that they need, or none if too few are left.
     Returns a sentence about each late submission.
     """

@@ -46,7 +46,7 @@ def grant_extension(class_folder: Path, key: Key, duration: timedelta, why: str)
 
 
 def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
-    """Returns the extension for each submission that has ever had one; zero if it was removed.
+    """Returns the extension for each submission that has ever had one; a removed extension is zero.
 
     Raises `UserError` for a row that can't be read.
     """

@@ -53,7 +53,7 @@ _PUSHED_COLUMNS = tuple(field.name for field in fields(PushedGrade))
 
 
 def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
-    """Returns the links to a platform, by assignment; the key of the link to the course is "".
+    """Returns the links to a platform, keyed by assignment; the link to the course has the key "".
 
     Raises `UserError` if an assignment occurs twice.
     """

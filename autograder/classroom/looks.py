@@ -1,8 +1,8 @@
-"""Stores which results an instructor has looked at, in `looked.csv` in the class folder.
+"""Stores which results an instructor has viewed, in `looked.csv` in the class folder.
 
-A look is a run of `autograder changes`. It stores how many lines of results each assignment has,
-which is enough because a results file only grows. The next run reports the changes since then or,
-if there are none, the same changes again.
+Every run of `autograder changes` counts as a view of the results. The file stores how many lines of
+results each assignment had at that time, which is enough because a results file only grows. The
+next run reports the changes since then or, if there are none, the same changes again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOOKED_FILE = "looked.csv"
 
 @dataclass(frozen=True, slots=True)
 class ReviewMark:
-    """A look at an assignment's results: how many lines there were, and the time in UTC."""
+    """A view of an assignment's results: how many lines there were, and the time in UTC."""
 
     assignment: str
     lines: int
@@ -28,20 +28,20 @@ class ReviewMark:
 
 
 class ReviewMarks:
-    """All looks at a class's results, in chronological order."""
+    """Every time someone viewed a class's results, in chronological order."""
 
     def __init__(self, looks: Iterable[ReviewMark]) -> None:
         self._looks = tuple(looks)
 
     def numbers(self, assignment: str) -> frozenset[int]:
-        """Returns the number of lines that an assignment's results had at each look."""
+        """Returns the number of lines that an assignment's results had when they were viewed."""
         return frozenset(look.lines for look in self._looks if look.assignment == assignment)
 
     def before(self, lines: Mapping[str, int]) -> dict[str, int]:
-        """Returns how many lines of each assignment had been looked at before new ones were added.
+        """Returns how many lines of each assignment had been viewed before new lines were added.
 
-        If all lines have been looked at, ignores the last look, so that a second look shows the
-        same changes as the first.
+        If all lines have been viewed, ignores the last view, so that viewing the results again
+        shows the same changes as before.
         """
         own = [look for look in self._looks if look.lines <= lines.get(look.assignment, 0)]
         if all(number in self.numbers(name) for name, number in lines.items()):
@@ -57,7 +57,7 @@ _COLUMNS = tuple(field.name for field in fields(ReviewMark))
 
 
 def read_review_marks(class_folder: Path) -> ReviewMarks:
-    """Returns all looks at a class's results; raises `UserError` for a malformed table."""
+    """Returns every view of a class's results; raises `UserError` for a malformed table."""
     path = class_folder / LOOKED_FILE
     return ReviewMarks(_look(row, path) for row in read_table(path, _COLUMNS))
 
@@ -72,7 +72,7 @@ def _look(row: Mapping[str, str], path: Path) -> ReviewMark:
 
 
 def write_review_marks(class_folder: Path, lines: Mapping[str, int]) -> None:
-    """Stores how many lines of each assignment were looked at, unless this is already stored."""
+    """Stores how many lines of each assignment were viewed, unless this is already stored."""
     known = read_review_marks(class_folder)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     new = [

@@ -48,7 +48,7 @@ def keep_mark(class_folder: Path, mark: Mark) -> None:
 
 
 class Graders:
-    """Finds the grader of an answer: the question's grader, or else the student's on the roster."""
+    """Finds an answer's grader: the grader of the question, or else the student's on the roster."""
 
     def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
         self._by_question, self._roster = by_question, roster

@@ -1,7 +1,7 @@
 """Matches people whose names are written differently on different platforms.
 
-A person's keys are grouped in tiers, the most reliable first. The first tier that contains a name
-decides; if the name fits two people in that tier, nobody is matched.
+A person's keys are grouped in tiers, the most reliable first. The first tier in which a name is
+found decides; if the name fits two people in that tier, nobody is matched.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """Returns the positions of the people whom a name may mean; if it is certain, only one.
+        """Returns the positions of the people whom a name may mean; only one if the match is sure.
 
         The name may have any form, such as `Lovelace, Ada`.
         """

@@ -144,7 +144,7 @@ class RosterChange:
 
 @dataclass(frozen=True, slots=True)
 class PeopleList:
-    """A list of people; messages name its file, `source`.
+    """A list of people from the file `source`, which messages name.
 
     If `has_sure_numbers` is true, the numbers come from Canvas itself, so equal numbers mean the
     same person even if the names differ.
@@ -367,7 +367,7 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 def _filled(there: Person, new: Person) -> Person:
     """Updates a person from a newer list; clears no entry, and keeps the student's name.
 
-    Also keeps a Canvas number, because a Moodle number belongs to only one assignment.
+    A Canvas number is not replaced with a Moodle number, which belongs to only one assignment.
     """
     values = {name: text for name, text in asdict(new).items() if text and name != "student"}
     if there.number.isdigit() and not new.number.isdigit():

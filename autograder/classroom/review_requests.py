@@ -53,7 +53,7 @@ def requests_by_key(requests: Iterable[Request]) -> Mapping[Key, tuple[Request, 
 
 
 def add_requests(class_folder: Path, requests: Iterable[Request]) -> tuple[Request, ...]:
-    """Stores and returns new requests; identical ones count as one."""
+    """Stores and returns new requests; identical requests count as one."""
     wanted, new = list(requests), list[Request]()
 
     def change(rows: list[dict[str, str]]) -> list[dict[str, str]]:

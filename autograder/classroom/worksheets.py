@@ -72,6 +72,6 @@ def _is_maximum(columns: Sequence[str], number: int, rows: Sequence[Row]) -> boo
 
 
 def _are_times(column: str, rows: Sequence[Row]) -> bool:
-    """Returns whether every cell in a column is a time, or `-`, which means none."""
+    """Returns whether every cell in a column is a time, or `-`, which means that there is none."""
     cells = [row.get(column, "").strip() for row in rows]
     return all(text == "-" or _TIME.search(text) for text in cells)
