@@ -1,4 +1,4 @@
-"""Finds the owners of repositories cloned from a code classroom, and the answers in them.
+"""Finds the owners of repositories cloned from a code classroom, and the answers in the clones.
 
 GitHub Classroom names the clones `<assignment>-<login>`, in the folder `<assignment>-submissions`.
 """
@@ -54,8 +54,8 @@ def clones_in(
     """Returns the clones in a folder, and the files next to them that are left out.
 
     The folder must be a repository, or most of its members must be (a single student's `.git` is
-    not enough); otherwise, both lists are empty. All other folders in it are then read as clones,
-    too. `logins` contains logins from a roster, in lower case.
+    not enough); otherwise, both lists are empty. All other folders in the folder are then read as
+    clones, too. `logins` contains logins from a roster, in lower case.
     """
     others: list[RefusedFile] = []
     paths = list(_clones(folder, (), assignments, others))
@@ -164,8 +164,8 @@ def answers_of(
 ) -> Iterator[DownloadEntry | RefusedFile]:
     """Yields a clone's exercise files, those nearest to the top first, and then its other files.
 
-    As in every upload, a person is informed about files with other names. Only names are examined;
-    no file is read yet.
+    As in every upload, an instructor is informed about files with other names. Only names are
+    examined; no file is read yet.
     """
     seen: dict[str, int] = {}
     others: list[tuple[str, ...]] = []

@@ -44,10 +44,10 @@ from .transaction import collecting_alone
 class CollectReport:
     """The outcome of a collection: submissions, files left out and why, and notes.
 
-    `waiting` contains new submissions, from this and earlier collections, that a person has to look
-    at, because the files that they would replace were edited by hand. `looks` contains notes about
-    new files that don't answer any exercise, and about unusable times in a table. `asked` contains
-    requests for a second look at a grade, which are not part of a submission.
+    `waiting` contains new submissions, from this and earlier collections, that an instructor has to
+    look at, because the files that they would replace were edited by hand. `looks` contains notes
+    about new files that don't answer any exercise, and about unusable times in a table. `asked`
+    contains requests for a second look at a grade, which are not part of a submission.
     """
 
     collected: tuple[CollectedSubmission, ...]
@@ -65,7 +65,7 @@ class CollectReport:
 
 @dataclass(frozen=True, slots=True)
 class CollectOptions:
-    """Facts about a download that its file names do not contain.
+    """The information about a download that its file names do not contain.
 
     `assignment` is the assignment to which all files belong. `logins` maps code-classroom logins,
     in lower case, to students. `times` is a platform's own table of times. `ends` returns a
@@ -123,7 +123,7 @@ def _check_source(source: Path) -> None:
 
 
 class _Collection:
-    """Sorts the files of one download after another, and then moves submissions to their places."""
+    """Sorts the files of each download in turn, and then moves submissions to their places."""
 
     def __init__(
         self, names: CourseNames, submitted: Path, staging: Path, options: CollectOptions
@@ -276,7 +276,7 @@ def _somebody(entry: DownloadEntry, reason: str) -> Owner | None:
 
 
 def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
-    """Returns the owner of a file that was refused, judging by its path or outermost name."""
+    """Returns the owner of a file that was rejected, judging by its path or outermost name."""
     parts = refused.path.split("/")
     if ".." in parts or "" in parts:
         return None

@@ -196,7 +196,7 @@ class _Pack:
         raise _UnknownTime
 
     def _header(self, at: int) -> tuple[int, int | None, int]:
-        """Returns an object's kind, the offset of its base (for a delta), and that of its data."""
+        """Returns an object's kind, the offset of a delta's base, and the offset of the data."""
         head = os.pread(self.file, 32 + self.index.size, at)
         kind, end = head[0] >> 4 & 7, 0
         while head[end] & 0x80:  # skip the size, which zlib also knows
@@ -249,7 +249,7 @@ def _applied(delta: bytes, base: bytes) -> bytes:
 
 
 def _past_number(data: bytes, at: int) -> int:
-    """Returns the offset after a number that is encoded with seven bits per byte."""
+    """Returns the offset after a number that is encoded with seven bits in each byte."""
     while data[at] & 0x80:
         at += 1
     return at + 1

@@ -1,6 +1,6 @@
 """Lists the outermost files in a download; their contents are read only on request.
 
-Nothing is unpacked to disk. An unsafe file is refused with a reason; the other files are still
+Nothing is unpacked to disk. An unsafe file is rejected with a reason; the other files are still
 read. Each submission has its own limits, so that no submission can use up another's.
 """
 
@@ -163,7 +163,7 @@ def _unpacked(
 
 
 class _StudentsArchive(io.BytesIO):
-    """A student's archive in memory; refuses to read a file list that is too long.
+    """A student's archive in memory; raises an error for a file list that is too long to read.
 
     `zipfile` reads the whole list when it opens an archive, and each entry then takes ten times its
     size in memory.

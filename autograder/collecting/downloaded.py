@@ -13,12 +13,12 @@ from ..submission.opened import MAX_SUBMISSION_BYTES as MAX_BYTES
 MAX_FILE_BYTES = 100 << 20
 #: the maximum depth of folders: more than anybody needs, and less than Python's recursion limit
 MAX_FOLDERS = 100
-#: the reason for refusing files that an operating system creates
+#: the reason for rejecting files that an operating system creates
 OF_A_SYSTEM = "created by an operating system, not by a student"
 
 
 class UnsafeFile(Exception):
-    """Raised for a file that is not accepted; the error's text is the reason."""
+    """Raised for a file that is not accepted; the error's text is the reason for the rejection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class AcceptedFile:
 class RefusedFile:
     """A file that was not accepted, and the reason why.
 
-    `student` is the student whose work is now missing. It is empty if the file belongs to nobody,
+    `student` is the student whose work is now missing; it is empty if the file belongs to nobody,
     or if another file counts instead.
     """
 
@@ -81,7 +81,7 @@ class ReadingAllowance:
 
 
 def name_problem(parts: tuple[str, ...]) -> str | None:
-    """Returns why a file with this path is refused, or None if the path is allowed."""
+    """Returns why a file with this path is rejected, or None if the path is allowed."""
     if not parts:
         return "no name"
     if len(parts) > MAX_FOLDERS:

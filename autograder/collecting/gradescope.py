@@ -38,7 +38,7 @@ _Loader.add_multi_constructor("!", _plain)
 
 
 def read_submitters(data: bytes) -> Submitters:
-    """Returns the owners of each folder in an export; raises `UserError` for a different file."""
+    """Returns the owners of each folder in an export; raises `UserError` for any other file."""
     try:
         if len(data) > _MAX_BYTES:
             raise ValueError("it is larger than any export")

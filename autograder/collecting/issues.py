@@ -30,7 +30,7 @@ _ISSUES = f"a JSON list of issues, such as the output of `gh issue list --json {
 
 @dataclass(frozen=True, slots=True)
 class FoundRequest:
-    """A request as it was found: a login, name or address for its student, its text and its source.
+    """A request as it was found: the student's login, name or address, the text and its source.
 
     `repository` is the name of the issue's repository. `assignment` and `question` are empty unless
     they are stated outside the text.

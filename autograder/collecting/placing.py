@@ -1,8 +1,8 @@
 """Moves collected submissions to `submitted/`, each in one step; keeps earlier submissions.
 
-Files in `submitted/` that somebody has edited since they were collected stay there. The same upload
-changes nothing, and a new upload is kept in a different folder until a person has decided which of
-the two to use.
+Files in `submitted/` that somebody has edited since they were collected stay there. Collecting the
+same upload again changes nothing; a new upload is kept in a different folder until a person has
+decided which of the two to use.
 """
 
 from __future__ import annotations
@@ -61,11 +61,12 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CollectedSubmission:
-    """A student's submission for one assignment, after it has been placed.
+    """A student's submission for one assignment, after it has been placed in `folder`.
 
-    `folder` contains it. `earlier` is where the previous submission has been moved to or, if this
-    submission is the older one, where this one is. `time` is the submission time that the platform
-    reports. `lacks` contains files from the previous submission that this one does not have.
+    `earlier` is the folder to which the previous submission has been moved or, if this submission
+    is the older of the two, the folder that contains this submission. `time` is the submission time
+    that the platform reports. `lacks` contains files from the previous submission that are missing
+    from this submission.
     """
 
     student: str
@@ -111,7 +112,7 @@ class SubmittedFolder:
         return self._new
 
     def problem(self, pile: Pile) -> str | None:
-        """Returns why a submission can't be placed, or None if it can."""
+        """Returns why a submission can't be placed, or None if it can be placed."""
         name = for_file_name(pile.student)
         target = self._submitted / name / pile.assignment
         other = self._there.setdefault(name.casefold(), name)
@@ -202,7 +203,7 @@ class SubmittedFolder:
         return place
 
     def _stamp_again(self, key: Key, target: Path, time: datetime | None) -> None:
-        """Sets a placed upload's time, if it is known, unless somebody has edited the old one."""
+        """Sets a placed upload's time, if it is known, unless somebody has edited the old time."""
         before, there = self._origins.get(key, Origin(*key)).time, _stamped(target)
         if time is not None and not (before and there and utc_text(there) != before):
             _stamp(target, time)
@@ -247,7 +248,7 @@ def earlier_place(class_folder: Path, key: Key, folder: Path) -> Path:
 
 
 def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:
-    """Returns whether the existing submission is newer; always False for a repository."""
+    """Returns whether the existing submission is newer than the new one; False for a repository."""
     if time is None or pile.owner.platform == CLASSROOM or not target.is_dir():
         return False
     there = _stamped(target)
@@ -269,7 +270,7 @@ def _stamp(folder: Path, time: datetime) -> None:
 
 
 def _time_of(folder: Path) -> str:
-    """Returns a submission's arrival time or, if unknown, its folder's date, for a file name."""
+    """Returns a submission's arrival time for a file name or, if unknown, its folder's date."""
     moment = _stamped(folder) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
     return _time_text(moment)
 

@@ -63,7 +63,7 @@ class Times:
         return None if row is None or self._is_anothers(row, owner) else self.times[row]
 
     def about(self, owners: Iterable[Owner]) -> Iterator[str]:
-        """Yields a note if the times can't be used: the table is for a different assignment."""
+        """Yields a note if the times can't be used because the table is for another assignment."""
         known = [(owner, self._row(_keys(owner))) for owner in owners]
         others = [o for o, row in known if row is not None and self._is_anothers(row, o)]
         if others:
@@ -92,7 +92,7 @@ class Times:
         return "" if row is None else self.numbers[row]
 
     def _row_of(self, owner: Owner) -> int | None:
-        """Returns an owner's row, found by Moodle's number, or else by name.
+        """Returns an owner's row, found by Moodle's number or, if that fails, by name.
 
         After a group's name, Moodle writes the group's number, which may also be a person's number.
         Therefore the name in the row must match as well.
@@ -124,7 +124,7 @@ def _keys(owner: Owner) -> list[str]:
 
 
 def read_times(path: Path, zone: tzinfo | None) -> Times:
-    """Returns the times in a table; `zone` is the time zone of times that don't state one.
+    """Returns the times in a table; `zone` is the time zone of times that do not name their zone.
 
     A time that can't be read counts as unknown, and a note says so. Raises `UserError` for a table
     without people or times, or with times that need a zone if none is given.

@@ -1,7 +1,7 @@
-"""Reads the names that learning platforms give to files, and extracts the facts in them.
+"""Reads the names that platforms give to files, and extracts the information in them.
 
 Only a file's outermost name is read, because the platform wrote it; the student chose all names
-inside.
+inside the file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Owner:
     `key` distinguishes people with the same name, and `rank` orders the uploads of one person.
 
     `number` is the platform's number for the person, and `time` is the time that the platform
-    reports. `problem` says why a file with such a name counts only if its owner has no other file.
+    reports. `problem` says why a file with this name counts only if its owner has no other file.
     `name` is the person's name if `student` is a more reliable identifier; for a clone, it is the
     identifier in the classroom's roster.
     """
@@ -58,14 +58,14 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class PlatformName:
-    """The facts in an outermost name that a platform wrote: the owner and the file's own name."""
+    """The information in a name that a platform wrote: the owner, and the file's own name."""
 
     owner: Owner
     file: str
 
 
 def platform_name(name: str) -> PlatformName | None:
-    """Returns the facts in an outermost name, or None if neither Moodle nor Canvas wrote it."""
+    """Returns the information in a name, or None if neither Moodle nor Canvas wrote it."""
     return _moodle(name) or _canvas(name)
 
 

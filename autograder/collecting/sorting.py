@@ -1,7 +1,7 @@
 """Sorts files into piles, one for each submission, in a folder that belongs to the collection.
 
 If one person uploaded a file twice, the newer upload counts. If two different files claim the same
-place and nobody can tell which is newer, both are refused, so that nobody's work replaces somebody
+place and nobody can tell which is newer, both are rejected, so that nobody's work replaces somebody
 else's.
 """
 
@@ -39,7 +39,7 @@ Rank = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A file in a pile; its owner's key and its rank decide whether a later file replaces it."""
+    """A file in a pile; its owner's key and the rank decide whether a later file replaces it."""
 
     file: str
     path: str
@@ -52,7 +52,7 @@ class _Claim:
 class Pile:
     """The files gathered for a submission; `time` is the time in nbgrader's `timestamp.txt`.
 
-    `has_request` is true if a request for a second look came with them.
+    `has_request` is true if a request for a second look came with these files.
     """
 
     student: str
@@ -70,7 +70,7 @@ class Pile:
 
 
 class Sorting:
-    """Sorts files into piles; records a reason and a student for each file that it refuses."""
+    """Sorts files into piles; records a reason and a student for each file that it rejects."""
 
     def __init__(self, names: CourseNames, staging: Path, students: Students) -> None:
         self._names = names
@@ -116,7 +116,7 @@ class Sorting:
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
-        """Leaves a file out.
+        """Leaves a file out of the submissions.
 
         The owner's work counts as missing if the file may be an answer, or if it is the owner's
         only file.
@@ -153,7 +153,7 @@ class Sorting:
     def take_others(self) -> None:
         """Adds typed texts and damaged archives from students who have no other file.
 
-        They don't earn points until a person looks at them, and never replace an existing
+        These don't earn points until a person looks at them, and never replace an existing
         submission.
         """
         have_files = {pile.owner.key for pile in self.piles}
@@ -207,7 +207,7 @@ class Sorting:
         return found.pop() if len(found) == 1 else None
 
     def _apart(self, named: str, file: str, owner: Owner) -> str:
-        """Returns the assignment of a file, given the one that the user `named` for the download.
+        """Returns a file's assignment, given the assignment that the user `named` for the download.
 
         A file that can only belong to a different assignment is placed there, unless it would
         replace a submission that came from elsewhere.
@@ -309,7 +309,7 @@ class Sorting:
         return (*kept, *(RefusedFile(s, "files were left out", s) for s in sorted(missing)))
 
     def _refuse_unplaced(self) -> None:
-        """Refuses the unplaced files; they count as missing work if a student has no other file."""
+        """Rejects the unplaced files; they count as missing work if a student has no other file."""
         have_files = {pile.owner.key for pile in self.piles}
         for owner, path, reason in self._unplaced:
             misses = "" if owner.key in have_files else owner.student

@@ -1,4 +1,4 @@
-"""Finds out under which names in `submitted/` to store the files of the people in a download.
+"""Finds the name in `submitted/` under which each person's files should be stored.
 
 Platforms use different names for the same people. If the class's roster identifies somebody with
 certainty, the roster's name is used, so that a person has the same folder for every platform.
@@ -22,8 +22,9 @@ from .platforms import CANVAS, CLASSROOM, GRADESCOPE, MOODLE, Owner
 class Students:
     """Finds the student's name for a file's owner; students who have a folder keep it.
 
-    They keep it even if their name has changed, because people marry and misspelled names are
-    corrected. The platform's number must then prove that it is the same person.
+    Such students keep their folder even if their name has changed, because people marry and
+    misspelled names are corrected. The platform's number must then prove that it is the same
+    person.
     """
 
     def __init__(
@@ -51,8 +52,8 @@ class Students:
         """Returns an owner for each member of a group; for anybody else, returns only `owner`.
 
         A group must be on the roster, and must not have the name of a person there. A clone never
-        counts as a group's, because students choose the names of their repositories. As they may
-        also change their own names, Canvas's number must belong to a member.
+        counts as a group's, because students choose the names of their repositories. As students
+        may also change their own names, Canvas's number must belong to a member.
         """
         group = self._groups.get(squashed(owner.student), ())
         is_named = owner.platform in (CANVAS, MOODLE, "") and not owner.email
@@ -77,7 +78,7 @@ class Students:
         )
 
     def _number_of(self, platform: str, person: Person) -> str:
-        """Returns a person's own number on a platform that also numbers groups; "" on any other.
+        """Returns a person's own number on a platform that also numbers groups, or "" otherwise.
 
         Moodle's number belongs to one assignment, so only that assignment's worksheet contains it.
         """
@@ -138,7 +139,7 @@ class Students:
         return is_there and (origin is None or origin.entry not in self._entries[owner.key])
 
     def _platforms(self, owner: Owner, assignment: str) -> str:
-        """Returns the platform's name for an owner, with a number if others have that name, too.
+        """Returns the platform's name for an owner; a number is added if others have the same name.
 
         Students who had the name without a number in an earlier collection keep it.
         """

@@ -41,7 +41,7 @@ class UndoReport:
     """The outcome of undoing the collection that began at `began`.
 
     `taken_back` contains the submissions that were undone, and `left` contains the others, each
-    with the reason why it was not.
+    with the reason why it was not undone.
     """
 
     began: str
