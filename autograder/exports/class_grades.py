@@ -22,15 +22,16 @@ class Missing(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The last result for each student and assignment, and other facts about the class.
+    """The last result for each student and assignment, and other information about the class.
 
     `absent` contains the names of people without any result. `people` contains each student's entry
     in the roster, and `known_as` contains each student's other names. `zero_for` contains the
-    assignments for which a missing submission may count as zero, and `not_due` those for which it
-    must not do so yet. `waiting_for` contains missing submissions that may still arrive. `left`
-    contains people who have left the class, and `chosen` the selected people (None for all). If
-    somebody has left or is not selected, the cell for a missing submission is not changed. `titles`
-    contains the titles of the course's assignments.
+    assignments for which a missing submission may count as zero, and `not_due` contains the
+    assignments for which a missing submission must not count as zero yet. `waiting_for` contains
+    missing submissions that may still arrive. `left` contains people who have left the class, and
+    `chosen` the selected people (None for all). If somebody has left or is not selected, the cell
+    for a missing submission is not changed. `titles` contains the titles of the course's
+    assignments.
     """
 
     results: Sequence[SubmissionResult]
@@ -54,7 +55,7 @@ class Grades:
 
     @property
     def maxima(self) -> Mapping[str, float]:
-        """The full marks for each assignment."""
+        """The maximum points for each assignment."""
         found = dict.fromkeys(self.assignments, 0.0)
         for result in self.results:
             found[result.assignment] = max(found[result.assignment], result.max_score)

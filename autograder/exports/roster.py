@@ -73,11 +73,11 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The students who match each row, by row number, and a note about every mismatch.
+    """The students who match each row, keyed by row number, and a note about every mismatch.
 
     A person whose name differs on two platforms has several folders, each with different
     assignments; `works` contains each student's assignments. `left_over` contains students without
-    a row, `doubts` says why they have none, and `in_doubt` contains the rows that may be theirs.
+    a row, `doubts` says why they have no row, and `in_doubt` contains the rows that may be theirs.
     `waiting` contains the rows for people in the class who have no result.
     """
 
@@ -212,7 +212,7 @@ def match(
 
 
 def _overlap(students: Sequence[str], works: Works) -> bool:
-    """Returns whether several students have an assignment in common, or one of them has none."""
+    """Returns whether several students have an assignment in common, or one student has none."""
     own = [works[student] for student in students]
     return len(own) > 1 and (not all(own) or len(frozenset().union(*own)) < sum(map(len, own)))
 
@@ -227,7 +227,7 @@ def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:
 
 
 def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
-    """Returns the person whom one of the names identifies, or else everybody whom one may mean."""
+    """Returns the person whom one of the names identifies, or everybody whom one may mean."""
     several = [found for name in names if (found := index.find(name))]
     certain = (found for found in several if len(found) == 1)
     return next(certain, several[0] if several else frozenset())
@@ -253,7 +253,7 @@ def _row_of_another(
 
 
 def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:
-    """Returns the rows of each group's members, by the group's name in Moodle's files."""
+    """Returns the rows of each group's members, keyed by the group's name in Moodle's files."""
     found: dict[str, list[int]] = {}
     columns = Columns(roster.columns, roster.people)
     for number, person in enumerate(roster.people):

@@ -74,7 +74,7 @@ def _students(results: Sequence[SubmissionResult]) -> list[str]:
 
 
 def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
-    """Returns the full marks for each assignment, sorted by name, and all scores."""
+    """Returns the maximum points for each assignment, sorted by name, and all scores."""
     maxima = dict(sorted(grades.maxima.items()))
     scores: dict[Key, float | None] = {}
     for result in grades.results:
@@ -88,8 +88,8 @@ def _cell(
 ) -> str:
     """Returns the score, or the value that was chosen for missing submissions.
 
-    Returns the platform's own value, `before`, if the grader failed or if it is uncertain whose
-    cell this is.
+    Returns the platform's own value, `before`, if the grader failed or if it is uncertain to whom
+    the cell belongs.
     """
     if student is None:
         return before
@@ -117,7 +117,7 @@ def _column(roster: Roster, assignment: str, title: str) -> str:
 
 
 def _new_columns(roster: Roster, columns: Mapping[str, str]) -> Iterable[str]:
-    """Yields a note about each assignment that is not in Canvas's table: Canvas would create it."""
+    """Yields a note about each assignment that is not in Canvas's table; Canvas would create it."""
     there = [column for column in roster.columns if _NUMBERED.fullmatch(column)]
     for name, column in columns.items():
         if column not in roster.columns and there:

@@ -94,7 +94,7 @@ def _new_row(result: SubmissionResult) -> dict[str, str]:
 
 
 def _judged(result: SubmissionResult) -> Mapping[str, str]:
-    """Returns the cells for the grade and the comment, or none if the grader failed."""
+    """Returns the cells for the grade and the comment, or no cells if the grader failed."""
     if result.status is SubmissionStatus.FAILED:
         return {}
     return {_GRADE: number(result.score), _COMMENT: _comment(result)}
