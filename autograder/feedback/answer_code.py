@@ -21,7 +21,7 @@ _LONGEST_PLAIN = 2_000
 def definitions_of(
     submitted: Path, exercise: ExerciseResult, reader: BoundedReader
 ) -> Mapping[str, str]:
-    """Returns each definition's code, by name, or an empty mapping if the file can't be read.
+    """Returns the code of each definition, keyed by name; empty if the file can't be read.
 
     `reader` is the result of `code_reader`.
     """
@@ -35,7 +35,7 @@ def definitions_of(
 
 
 def code_reader() -> BoundedReader:
-    """Returns a reader for `definitions_of`; close it, or use it as a context manager."""
+    """Returns a reader for `definitions_of`; close the reader, or use it as a context manager."""
     return BoundedReader(_definitions_text)
 
 

@@ -17,7 +17,7 @@ _LEAST, _MOST = 0.7, 2.2
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """The circle for a spot: its position, size, lateness, and a description in words."""
+    """The circle for a spot: its position, size, lateness, and a description."""
 
     x: float
     y: float
@@ -28,7 +28,7 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalPlot:
-    """The circles, the position of the due date, and the first and last times in words."""
+    """The circles, the position of the due date, and descriptions of the first and last times."""
 
     circles: tuple[Circle, ...]
     due: float
@@ -54,7 +54,10 @@ def arrival_plot(spots: Sequence[ArrivalSpot]) -> ArrivalPlot | None:
 
 
 def _radii(spots: Sequence[ArrivalSpot]) -> Iterator[float]:
-    """Yields radii of at least `_LEAST`; larger circles have areas proportional to the counts."""
+    """Yields radii of at least `_LEAST`.
+
+    The areas of larger circles are proportional to the counts.
+    """
     most = max(spot.submissions for spot in spots)
     for spot in spots:
         yield max(_LEAST, _MOST * math.sqrt(spot.submissions / most))

@@ -38,8 +38,8 @@ class ArrivalGroup:
 class ArrivalSpot:
     """Submissions with about the same time and score, which are drawn as one spot.
 
-    `hours` is their mean time after the due date (negative if before it), `share` is their mean
-    share of the points, and `submissions` says how many they are.
+    `hours` is the mean time of the submissions after the due date (negative if before it), `share`
+    is their mean share of the points, and `submissions` is their number.
     """
 
     hours: float

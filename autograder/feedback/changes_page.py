@@ -19,8 +19,8 @@ from .rendering import render
 class QuestionChange:
     """The changes to a question in the class: how many scores went up, down, or back again.
 
-    `back` counts the students whose score changed and then changed back, and `other` those for whom
-    only the maximum changed.
+    `back` counts the students whose score changed and then changed back, and `other` counts the
+    students for whom only the maximum changed.
     """
 
     assignment: str
@@ -76,7 +76,7 @@ def score_text(score: Score | None) -> str:
 
 
 def before_text(change: Change) -> str:
-    """Describes the earlier score, followed by the scores `between` it and the current one."""
+    """Describes the earlier score, then the scores `between` that score and the current one."""
     return ", then ".join(map(score_text, (change.before, *change.between)))
 
 

@@ -121,7 +121,7 @@ def _archives(
 def _is_of_person(origin: Origin, to: Recipients) -> bool:
     """Returns whether a Moodle number belongs to a person.
 
-    If it follows a group's name, it is the group's number. Without a roster, groups can't be
+    A number that follows a group's name is the group's number. Without a roster, groups can't be
     recognized, so every number counts as a person's.
     """
     names = (origin.student, origin.name, origin.email, *without_group(origin.name))
@@ -205,7 +205,7 @@ def _letters(
 
 
 def _as_spoken(name: str) -> str:
-    """Returns a name as in a letter: `Ada Lovelace` for Canvas's `Lovelace, Ada`."""
+    """Returns a name in the form used in letters: `Ada Lovelace` for Canvas's `Lovelace, Ada`."""
     last, comma, first = name.rpartition(", ")
     return f"{first} {last}" if comma else name
 

@@ -16,7 +16,7 @@ _LONGEST_MESSAGE = 600
 
 
 class _Numbers(Generic[T]):
-    """Numbers different values; equal values get the same number, and empty ones get -1."""
+    """Numbers different values; equal values get the same number, and empty values get -1."""
 
     def __init__(self) -> None:
         self.values: dict[T, int] = {}
@@ -41,7 +41,7 @@ class _Document:
         self._comma = ","
 
     def with_tables(self, tables: dict[str, list[Any]]) -> str:
-        """Returns the whole document; no rows can be added after this."""
+        """Returns the whole document; no rows can be added after this call."""
         # folder names may contain bytes that are not valid UTF-8
         text = f"],{for_script(tables)[1:]}"
         self._text.write(text.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Finds mistakes that several students share: known ones by name, others by their behavior."""
+"""Finds mistakes that several students share: known mistakes by name, others by behavior."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SharedMistake:
 def group_of(
     result: SubmissionResult, exercise: ExerciseResult, question: QuestionResult
 ) -> GroupKey | None:
-    """Returns the key of the mistake in an answer, or None if the answer is right or unwritten."""
+    """Returns the key of the mistake in an answer; None if the answer is correct or unwritten."""
     shared = question.misconception or question.behaviour
     if question.verdict is Verdict.CORRECT or question.verdict in UNWRITTEN or not shared:
         return None
@@ -85,7 +85,7 @@ class SharedMistakes:
     def found(self, sentences: Mapping[str, str]) -> tuple[SharedMistake, ...]:
         """Returns the most frequent mistakes that at least two students share.
 
-        `sentences` says what known mistakes confuse, by `<assignment>/<exercise>.<name>`.
+        `sentences` says what known mistakes confuse, keyed by `<assignment>/<exercise>.<name>`.
         """
         groups = sorted(self._students.items(), key=lambda group: -len(group[1]))
         shared = [key for key, students in groups if len(students) > 1]

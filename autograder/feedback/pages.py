@@ -36,7 +36,7 @@ from .delivery import page_of
 from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
 
-#: other right answers by question
+#: other correct answers, keyed by question
 Ways = Mapping[str, tuple[AlternativeSolution, ...]]
 
 _LONGEST_MESSAGE = 4_000
@@ -68,7 +68,7 @@ class _Question:
     next_step: str
     tests: tuple[_Test, ...]
     code: str
-    #: other right answers, shown if the answer is right
+    #: other correct answers, shown if the answer is correct
     ways: tuple[AlternativeSolution, ...]
 
 

@@ -25,7 +25,7 @@ _LONGEST_MESSAGE = 500
 
 
 def feedback_text(result: SubmissionResult, title: str, human: HumanWork, arrival: str) -> str:
-    """Returns the text about a submission: points, verdicts, hints, and the first failed test.
+    """Returns the feedback on a submission: points, verdicts, hints, and the first failed test.
 
     `result` contains the score that counts, `human` contains graders' entries, and `arrival` is the
     `arrival_sentence`. Nothing in the text can control the terminal on which it is shown.

@@ -30,7 +30,7 @@ BINS = 10
 
 
 def numbers() -> array[float]:
-    """Returns an empty array in which each number will take 8 bytes."""
+    """Returns an empty array whose numbers take 8 bytes each."""
     return array("d")
 
 
@@ -48,7 +48,7 @@ def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | 
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Returns the lower quartile, the median and the upper quartile, or zeros for no values."""
+    """Returns the lower quartile, the median and the upper quartile, or zeros without values."""
     if not values:
         return 0.0, 0.0, 0.0
     if len(values) == 1:
@@ -69,10 +69,10 @@ def histogram(shares: Sequence[float]) -> tuple[int, ...]:
 class QuestionReport:
     """Statistics on a question, over all graded submissions for its assignment.
 
-    `discrimination` is the correlation, from -1 to 1, of its points with the points for the rest of
-    the assignment, or None if too few students submitted. `passed_by_all` and `passed_by_nobody`
-    name the tests that all submissions, or none of them, passed. `comments` counts the uses of
-    comments from the class's bank.
+    `discrimination` is the correlation, from -1 to 1, of the question's points with the points for
+    the rest of the assignment, or None if too few students submitted. `passed_by_all` and
+    `passed_by_nobody` name the tests that all submissions, or none of them, passed. `comments`
+    counts the uses of comments from the class's bank.
     """
 
     assignment: str
@@ -130,7 +130,7 @@ class StudentReport:
 class Report:
     """The content of `autograder report` for a class.
 
-    `missing` contains the people on the roster without a submission, by assignment. `names`
+    `missing` maps each assignment to the people on the roster who have not submitted it. `names`
     contains the names that the roster gives for students.
     """
 
@@ -148,10 +148,10 @@ class Report:
 class ClassFacts:
     """Facts about a class other than its results.
 
-    `arrivals` says who was late, and `missing` says, by assignment, who has submitted nothing.
-    `codes` contains the code of wrong answers, `sentences` says what known mistakes confuse, and
-    `names` contains students' names from the roster. `comments` contains the names of the bank's
-    comments on each answer.
+    `arrivals` says who was late, and `missing` maps each assignment to the people who have
+    submitted nothing. `codes` contains the code of wrong answers, `sentences` says what known
+    mistakes confuse, and `names` contains students' names from the roster. `comments` contains the
+    names of the bank's comments on each answer.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
@@ -220,7 +220,7 @@ class _Assignment:
     never_ran: int = 0
 
     def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
-        """Adds a graded result; if none of its exercises ran, only counts it."""
+        """Adds a graded result; if none of the exercises ran, only counts the result."""
         self.max_score = max(self.max_score, result.max_score)
         if all(e.status is not ExerciseStatus.GRADED for e in result.exercises):
             self.never_ran += 1

@@ -40,7 +40,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question's line in the report, with its numbers as words."""
+    """A question's line in the report, with its numbers formatted as text."""
 
     of: QuestionReport
     verdicts: str

@@ -50,10 +50,10 @@ class SimilarPair:
     """Two students whose code for an exercise is similar.
 
     A fingerprint is rare if few students in the class have it. `shared` says how many rare
-    fingerprints the two have in common, and `share` is their share, from 0 to 1, of the rare
-    fingerprints in the code that has fewer of them. `weight` also counts the common ones, but those
-    that more students have count less, so that an isolated pair is listed before the pairs in a
-    large group.
+    fingerprints the two students have in common, and `share` is that number divided by the number
+    of rare fingerprints in the code that has fewer of them. `weight` also counts common
+    fingerprints, but a fingerprint counts less if more students have it, so that an isolated pair
+    is listed before the pairs in a large group.
     """
 
     assignment: str

@@ -19,7 +19,7 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file with wrong answers, its student, and the questions that are wrong in it."""
+    """A file with wrong answers, its student, and the questions whose answers in it are wrong."""
 
     student: str
     assignment: str
@@ -28,7 +28,7 @@ class _File:
 
 
 def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes:
-    """Returns the code of wrong answers without comments; for a large class, only some of it.
+    """Returns the code of wrong answers without comments; for a large class, only some of the code.
 
     Reads files first if they contain a mistake for which there are not enough excerpts yet.
     """
@@ -45,9 +45,9 @@ def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes
 
 
 def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
-    """Returns the files to read: first those with mistakes that still need excerpts, then others.
+    """Returns the files to read: first files whose mistakes still need excerpts, then other files.
 
-    Leaves out all others that exceed the maximum number.
+    Returns at most `_MOST_FILES` of the other files.
     """
     seen: Counter[GroupKey] = Counter()
     first: list[_File] = []
