@@ -1,1 +1,1 @@
-"""Handles results: their file, the ones that count, manual grades, changes and wording."""
+"""Handles results: the results file, the results that count, manual grades, changes and wording."""

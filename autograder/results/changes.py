@@ -1,4 +1,4 @@
-"""Finds what regrading has changed: student, question, old and new score, and causes."""
+"""Finds out what regrading has changed: student, question, old and new score, and causes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """A submission's graded results in order; `before` is the index of the one to compare with."""
+    """A submission's graded results in order.
+
+    `before` is the index of the result to compare with.
+    """
 
     lines: tuple[SubmissionResult, ...]
     before: int
@@ -92,9 +95,9 @@ def attempts(
 ) -> list[Attempts]:
     """Groups the graded results by submission, sorted by student and assignment.
 
-    `seen` says how many results the instructor has looked at for each assignment. Later results are
-    compared with a submission's last result among these, or with its first result if there is none.
-    Submissions that are not in `only` are left out.
+    `seen` says how many results the instructor has viewed for each assignment. Later results are
+    compared with the last viewed result of the same submission, or with its first result if none
+    was viewed. Submissions that are not in `only` are left out.
     """
     numbers: dict[str, int] = {}
     lines: dict[Key, list[SubmissionResult]] = {}
@@ -196,7 +199,7 @@ def _causes(
 
 
 def scores(result: SubmissionResult) -> dict[tuple[str, str], Score]:
-    """Returns a result's scores by exercise and question."""
+    """Returns a result's scores, keyed by exercise and question."""
     return {
         (exercise.exercise, question.question): Score(question.score, question.max_score)
         for exercise, question in result.questions()

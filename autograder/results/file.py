@@ -25,10 +25,10 @@ GradedKey = tuple[str, str, str, str]
 
 
 class History:
-    """The gradings in a results file; `len` counts them, without immediate repetitions.
+    """The gradings in a results file; `len` counts them without immediate repetitions.
 
-    A key is in the history only if it is the key of the submission's last line: an earlier line
-    does not count, because files and suites may return to an earlier version.
+    A key is in the history only if the submission's last line has this key: earlier lines do not
+    count, because files and suites may return to an earlier version.
     """
 
     def __init__(self) -> None:

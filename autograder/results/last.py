@@ -1,4 +1,4 @@
-"""Provides the last result for each student and assignment, which is read only when it is used.
+"""Provides the last result for each student and assignment; results are read only when used.
 
 A result takes about 40 KB of memory, so only its position in the file is kept. Reading the results
 one by one thus needs little memory, even for a large class.
@@ -90,7 +90,7 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at(self._keys, self._places, change)
 
     def renamed(self, key_of: Callable[[Key], Key], change: Change) -> LastResults:
-        """Does the same as `changed`, but also changes the keys, and sorts by the new ones."""
+        """Does the same as `changed`, but also changes the keys, and sorts by the new keys."""
         keys = [key_of(key) for key in self._keys]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return self._at([keys[n] for n in order], [self._places[n] for n in order], change)

@@ -75,7 +75,7 @@ class HumanWork:
         return self.grades.get((*result.key, exercise, question), HumanGrade())
 
     def asked(self, key: Key, question: str) -> tuple[Request, ...]:
-        """Returns the requests about `question`, or, if it is empty, about the whole assignment."""
+        """Returns the requests about `question` or, if it is empty, about the whole assignment."""
         return tuple(one for one in self.requests.get(key, ()) if one.question == question)
 
     def penalty(self, result: SubmissionResult) -> float:

@@ -31,7 +31,7 @@ _LONGEST_NAME = 255
 class MergeReport:
     """The numbers of lines that were written and left out.
 
-    A line is left out if it equals another one, or if grading failed and the submission was graded
+    A line is left out if it equals another line, or if grading failed and the submission was graded
     elsewhere.
     """
 
@@ -126,9 +126,9 @@ def _may_name_a_folder(name: str) -> bool:
 def _in_form(document: Any) -> SubmissionResult:
     """Validates a document from another machine and returns its record; raises `ValueError`.
 
-    The schema checks most of the document. It can't check that numbers are finite, that scores
-    don't exceed their maximum, or that the names of students and assignments don't lead out of
-    their folders.
+    The schema checks most of the document. The schema can't check that numbers are finite, that
+    scores don't exceed their maximum, or that the names of students and assignments don't lead out
+    of their folders.
     """
     errors = (f"{e.json_path}: {e.message[:120]}" for e in _schema().iter_errors(document))
     if problem := next(errors, None):

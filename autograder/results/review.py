@@ -38,15 +38,15 @@ def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]
     """Returns whether there is a reason for a review that nobody has settled yet.
 
     `done` contains pairs of an exercise and a question for which a person has entered something.
-    This settles the reasons that concern the question, the exercise as a whole, or the submission
-    as a whole.
+    Such an entry settles the reasons that concern the question, the exercise as a whole, or the
+    submission as a whole.
     """
     settled = {tuple(place[:length]) for place in done for length in range(3)}
     return any(tuple(place) not in settled for place, _ in _reasons(result))
 
 
 def _reasons(result: SubmissionResult) -> Iterator[tuple[Sequence[str], str]]:
-    """Yields what each reason concerns (an exercise, or also a question), and its text."""
+    """Yields the subject of each reason (an exercise, or also a question), and its text."""
     for exercise in result.exercises:
         yield from _of_exercise(exercise)
     yield from (((), note) for note in result.notes if note.startswith(LOOK))

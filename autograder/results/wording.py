@@ -1,4 +1,4 @@
-"""Provides the words for verdicts, test names and amounts that students read."""
+"""Provides the wording of verdicts, test names and amounts that students read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ADVICE: dict[ExerciseStatus, str] = {
 
 
 def exercise_advice(exercise: ExerciseResult) -> str:
-    """Returns advice on what to submit if an exercise is missing or unreadable, or else ""."""
+    """Returns advice on what to submit if an exercise is missing or unreadable; otherwise ""."""
     return _ADVICE[exercise.status].format(
         name=exercise.exercise, file=exercise.file or "The file that was submitted"
     )
@@ -85,7 +85,7 @@ def points_text(points: float, most: float) -> str:
 
 
 def mistake_text(name: str | None) -> str:
-    """Returns a known mistake's name in words, without its exercise, or "" if there is none."""
+    """Returns a known mistake's name as text, without its exercise; "" if there is no mistake."""
     return readable((name or "").rpartition(".")[2])
 
 
