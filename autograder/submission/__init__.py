@@ -1,4 +1,4 @@
-"""Finds and reads submissions: a module text for each exercise, or the reason why there is none."""
+"""Finds and reads submissions: a module text for each exercise, or a reason if there is no text."""
 
 from .intake import (
     CODE,

@@ -29,8 +29,8 @@ _DATA = 5
 class BoundedReader:
     """Runs a function that returns text, in a child process.
 
-    The child process is forked on the first call, and again after a call that ended it. It ends
-    when `close` is called or the `with` block is left.
+    The child process is forked on the first call, and again after a call that ends it. The child
+    process ends when `close` is called or the `with` block is left.
     """
 
     def __init__(self, function: Callable[..., str]) -> None:

@@ -68,7 +68,7 @@ def submission_folder(
 
 
 def is_class_folder(folder: Path) -> bool:
-    """Returns whether this folder itself is a class folder, which students' folders never are."""
+    """Returns whether a folder itself is a class folder; a student's folder never is."""
     if is_of_students(folder.absolute()):
         return False
     return (folder / SUBMITTED).is_dir() or any((folder / name).is_file() for name in _MARKS)
@@ -90,7 +90,7 @@ def class_home(path: Path | str) -> Path:
 
 
 def _as_named(place: Path, folder: Path) -> Path:
-    """Returns `folder`, a parent of `place`, as a relative path if `place` allows."""
+    """Returns `folder`, a parent of `place`, as a relative path if `place` is a relative path."""
     steps = len(place.absolute().parts) - len(folder.parts)
     inside = len(place.parts) > steps
     return place.parents[steps - 1] if inside and steps else folder

@@ -1,4 +1,7 @@
-"""Reads students' code as text for people. Nothing here executes, imports or judges it."""
+"""Reads students' code as text for people.
+
+This module does not execute, import or judge the code.
+"""
 
 from __future__ import annotations
 

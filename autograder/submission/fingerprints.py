@@ -1,9 +1,9 @@
 """Computes fingerprints of code by winnowing its tokens, to find what two programs share.
 
-From each window of neighboring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the one
-with the smallest hash, so any common run of `_K + _WINDOW - 1` tokens is found, wherever it occurs.
-All arguments and variables count as the same name, so renaming them changes nothing; comments,
-layout and text in quotes are ignored.
+From each window of neighboring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the
+k-gram with the smallest hash, so any common run of `_K + _WINDOW - 1` tokens is found, wherever it
+occurs. All arguments and variables count as the same name, so renaming them changes nothing;
+comments, layout and text in quotes are ignored.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def fingerprints(text: str) -> Fingerprints:
 
 
 def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yields the smallest gram in each window (the last of equal ones), each only once."""
+    """Yields the smallest gram in each window (the last of equal grams), each only once."""
     last = -1
     for start in range(max(1, len(grams) - _WINDOW + 1) if grams else 0):
         value, place = min(grams[start : start + _WINDOW], key=lambda gram: (gram[0], -gram[1]))

@@ -1,8 +1,8 @@
 """Finds submissions (`<student>/<assignment>/`), and matches their files to exercises.
 
 All submissions are read with these functions: downloads from every platform, clones, and notebooks
-with nbgrader's own tests. Links are not followed, and notes name the files that answer no exercise,
-so that a person can look at them.
+with nbgrader's own tests. Links are not followed, and notes name the files that do not answer any
+exercise, so that a person can look at them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz
 
 
 def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
-    """Returns a file's name as the course writes it, and the number that marks it as a copy.
+    """Returns a file's name as the course writes it, and the number that marks the file as a copy.
 
     For `Scores.PY` and `scores (2).py`, the name is `scores.py`, and for the latter, the number is
     2. A copy that a person made, such as `scores-Copy1.ipynb`, gets the number -1, because the
@@ -73,7 +73,7 @@ def unused_files(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Returns the files in a submission that answer no exercise, as paths below its folder.
+    """Returns the files in a submission that do not answer any exercise, as paths below its folder.
 
     Files that were `given` with the assignment, or created by an operating system, are left out.
     """
@@ -108,7 +108,7 @@ def unused_notes(
 
 
 def missing_answer_note(folder: Path, exercise: Exercise) -> tuple[str, ...]:
-    """Returns a note about the file that was expected, and the one that a person should look at."""
+    """Returns a note about the expected file, and about the file that a person should look at."""
     starts = [
         f"{'class' if question.is_class else 'def'} {question.name}("
         for question in exercise.questions
@@ -238,7 +238,7 @@ class FoundSubmissions:
 def find_submissions(
     submitted: Path, known: Collection[str], assignment: str | None = None
 ) -> FoundSubmissions:
-    """Returns all submissions below a folder; the folder itself may be one submission.
+    """Returns all submissions below a folder; the folder itself may be a single submission.
 
     `known` contains the names of the course's assignments. `assignment` restricts the search to one
     of them; for a single submission, it also says which assignment it is if the folder has a
@@ -318,7 +318,10 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _owners(submitted: Path, known: Collection[str]) -> Iterator[os.DirEntry[str]]:
-    """Yields the entries that may be students' folders; a hidden one must contain an assignment."""
+    """Yields the entries that may be students' folders.
+
+    A hidden entry must contain an assignment.
+    """
     with os.scandir(submitted) as entries:
         every = sorted(entries, key=lambda entry: entry.name)
     for entry in every:

@@ -49,7 +49,7 @@ def python_of(source: str) -> str:
 
 
 def is_other_language(source: str) -> str:
-    """Returns the magic that treats its cell as text or as another language, or "" for Python."""
+    """Returns the magic that treats its cell as text or as another language; "" for Python."""
     line = source.lstrip().partition("\n")[0]
     magic = line.split()[0] if line.startswith("%%") else ""
     return "" if magic in _TRANSPARENT else magic
@@ -91,7 +91,7 @@ def _passed(line: str) -> str:
 
 
 def _valid_after_all(lines: list[str]) -> list[str]:
-    """Returns the lines dedented, and perhaps without magic, if that makes them valid."""
+    """Returns the lines dedented, and perhaps without magic, if that makes the code valid."""
     for attempt in _attempts(lines):
         if attempt != lines and _fault(attempt) is None:
             return attempt
@@ -158,7 +158,7 @@ class _Reader:
         self._quotes = ""
 
     def goes_on(self, line: str) -> bool:
-        """Reads one line; returns whether the statement continues on the next."""
+        """Reads one line; returns whether the statement continues on the next line."""
         position = self._after_string(line, 0) if self._quotes else 0
         while match := _PIECE.search(line, position):
             position = match.end()
@@ -170,7 +170,7 @@ class _Reader:
         return bool(self._quotes) or self._depth > 0 or line.endswith("\\")
 
     def _after_string(self, line: str, position: int) -> int:
-        """Returns the position after an open string, or the line's end if it is not closed."""
+        """Returns the position after an open string; the line's end if the string is not closed."""
         end = _END_OF_STRING[self._quotes].match(line, position)
         if end is None:
             return len(line)

@@ -215,7 +215,7 @@ def source_of(cell: dict[str, Any]) -> str:
 
 @dataclass(slots=True)
 class CodeCell:
-    """A cell: its valid Python, and the names that its invalid statements would have defined."""
+    """A cell's valid Python, and the names that its invalid statements would have defined."""
 
     source: str
     text: str = ""
@@ -254,7 +254,7 @@ def module_text(cells: Sequence[CodeCell]) -> str:
 
 
 def _continues(one: CodeCell, next_: CodeCell) -> bool:
-    """Returns whether a cell looks like the rest of the previous one."""
+    """Returns whether a cell looks like the rest of the previous cell."""
     is_indented = next_.source.lstrip("\r\n")[:1] in (" ", "\t")
     is_short = len(one.source) + len(next_.source) <= _LONGEST_JOIN
     return is_indented and is_short and not next_.is_whole
@@ -275,7 +275,7 @@ def _cell(source: str) -> CodeCell:
 
 
 def _with_guarded(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Yields statements; of `if __name__ == "__main__":`, yields only the statements inside."""
+    """Yields statements; for `if __name__ == "__main__":`, yields only the statements inside it."""
     for statement in statements:
         match statement.node:
             case ast.If(

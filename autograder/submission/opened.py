@@ -1,4 +1,4 @@
-"""Opens submitted files, which no other module does, and defines the limits on their contents.
+"""Opens submitted files, and defines limits on their contents; no other module opens them.
 
 Links are not followed. The limits are far higher than people need (torch's largest module has
 15,000 lines and 145,000 tokens), yet a file within the limits can be read in a few seconds and in
@@ -126,8 +126,8 @@ def check_json(data: bytes, text: str) -> None:
     """Raises `SubmissionError` if reading a notebook would take too much memory.
 
     `text` is the decoded `data`. In a string that contains a wide character, every character takes
-    as much memory as this one, and the document may contain a string that is as long as the whole
-    text.
+    as much memory as the wide one, and the document may contain a string that is as long as the
+    whole text.
     """
     values = sum(size * text.count(sign) for sign, size in _MEMORY_OF.items())
     if len(data) + 2 * sys.getsizeof(text) + values > _MOST_MEMORY:

@@ -214,7 +214,7 @@ def _given_cells(released: Path, version: object, questions: tuple[str, ...]) ->
 
 
 def _version(path: Path) -> object:
-    """Returns a value that changes when a file does, or None if the file does not exist."""
+    """Returns a value that changes when a file changes, or None if the file does not exist."""
     try:
         status = path.stat()
     except OSError:

@@ -32,7 +32,7 @@ _WIDE = (
 def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
     """Returns the text of a file, decoded as Python decodes modules, and notes about its encoding.
 
-    Also accepts, with a note, text that Python itself would refuse: UTF-16 (from older Windows
+    Also accepts, with a note, text that Python itself would reject: UTF-16 (from older Windows
     editors), and Latin-1 without a coding line. Raises `SubmissionError` for a file that is not
     text.
     """
@@ -180,7 +180,7 @@ def explained(error: Exception) -> str:
 
 
 def remedy(error: Exception) -> str:
-    """Returns the remedy for a compiler error, or an empty string if its message says enough."""
+    """Returns the remedy for a compiler error, or "" if the error's message says enough."""
     if not isinstance(error, SyntaxError):
         return ""
     line = (error.text or "").strip()
@@ -195,7 +195,7 @@ class Statement(experiments.Statement):
 
     @property
     def first_line(self) -> int:
-        """The number of the first line, even if it is a decorator's; a node starts at `def`."""
+        """The number of the first line, including decorators; a node itself starts at `def`."""
         return first_line_of(self.node)
 
     @property
@@ -242,9 +242,9 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
     """Returns the names among a call's arguments, and whether its value counts as a function.
 
-    A lambda counts as a function, and so does the value of `partial` or of any call with a lambda
-    as an argument, such as a decorator's. A call with a function as an argument is assumed to
-    return a function, so that after `name = call(name)`, the name still stands for a function.
+    A lambda counts as a function, as does the value of `partial` or of any call with a lambda as an
+    argument, such as a decorator's call. A call with a function as an argument is assumed to return
+    a function, so that after `name = call(name)`, the name still stands for a function.
     """
     if not isinstance(value, ast.Call):
         return frozenset(), isinstance(value, ast.Lambda)
@@ -278,11 +278,11 @@ _NEEDED = ("__init__", "forward")
 
 
 def is_unanswered(text: str, questions: Collection[str]) -> bool:
-    """Returns whether every question in a module is still a stub, so that none gives a result.
+    """Returns whether every question in a module is still a stub, so that no call gives a result.
 
     An empty module is also unanswered. A module that is not valid Python does not count as
-    unanswered, because it may be an answer with a typo, and neither does a module from which a
-    question was deleted.
+    unanswered, because it may be an answer with a typo; nor does a module from which a question was
+    deleted.
     """
     try:
         statements = [Statement(node, "") for node in parsed(text).body]
@@ -297,7 +297,7 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
 
 
 def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Removes untouched stubs after an answer to a question in `names`; returns text and notes.
+    """Removes untouched stubs after an answer to a question in `names`; returns the text and notes.
 
     Every other line keeps its number.
     """
