@@ -50,7 +50,7 @@ _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "c
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of trying a tier on this machine: whether it works, and the reason."""
+    """The outcome of trying a tier on this machine: whether the tier works, and the reason."""
 
     tier: Tier
     works: bool
@@ -65,7 +65,7 @@ class Finding:
 
 
 def examine(tier: Tier) -> Finding:
-    """Starts a worker in a tier, and lets it try the operations that must be denied."""
+    """Starts a worker in a tier, and lets the worker try the operations that must be denied."""
     try:
         parent = ForkServer(tier)
     except AutograderError as error:
@@ -84,7 +84,7 @@ def remedy_of(tier: Tier) -> str:
 
 
 def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = None) -> ForkServer:
-    """Starts and probes a fork server in the wanted tier, or in the strongest one that works here.
+    """Starts and probes a fork server in the wanted tier, or in the strongest tier that works here.
 
     If none works, raises `IsolationUnavailable` with each tier's reason and remedy.
     """
@@ -98,7 +98,7 @@ def fork_server_ahead(
     """Begins to start a fork server, and yields a function that completes the start.
 
     Meanwhile, the caller can do other work, such as importing torch. The function works like
-    `start_fork_server`, but uses the server that was begun if it has the wanted tier.
+    `start_fork_server`, but uses the server that is already starting if it has the wanted tier.
     """
     begun: dict[Tier, ForkServer] = {}
     tier = wanted or next(iter(LEVELS))

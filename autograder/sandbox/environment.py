@@ -31,11 +31,11 @@ class Libraries:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """The work that the fork server does in advance, so that its workers need not do it.
+    """The work that the fork server does in advance, so that workers need not do it.
 
     Without `second_device`, a worker spends a third of a second on a layer whose operators have no
-    C++ kernel for the meta device. The same holds without `many_workers`, and every worker then
-    takes ten milliseconds longer, but the fork server is ready half a second earlier.
+    C++ kernel for the meta device. Without `many_workers`, the same is true and every worker takes
+    ten milliseconds longer, but the fork server is ready half a second earlier.
     """
 
     second_device: bool = True
@@ -77,8 +77,8 @@ class WorkerEnvironment:
 def worker_environment(distributions: Sequence[str] = ALLOWED) -> WorkerEnvironment:
     """Returns the environment for workers that use the running interpreter.
 
-    It includes those of the `distributions` that are installed, and all their requirements. Raises
-    `LookupError` if torch is required but not installed.
+    The environment includes the packages of the installed `distributions`, and all their
+    requirements. Raises `LookupError` if torch is required but not installed.
     """
     base = Path(sys.base_prefix).resolve()
     standard_library = Path(sysconfig.get_path("stdlib")).resolve()

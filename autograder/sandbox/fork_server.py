@@ -167,7 +167,7 @@ class ForkServer:
             self._send_batch(batch)
 
     def _greeting(self) -> bytes:
-        """Waits until the server says that it is ready; returns b"" if it ends instead.
+        """Waits until the server says that it is ready; returns b"" if the server ends instead.
 
         Watches both the process and the socket: if bubblewrap is killed while it creates
         namespaces, its child waits forever and keeps the other end of the socket open.
@@ -193,10 +193,10 @@ class ForkServer:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def hold(self, batch: Batch) -> None:
-        """Makes the server keep a batch, which all workers forked from now on then have.
+        """Makes the server keep a batch, to which all workers forked from now on have access.
 
-        Call this before the grader is forked, because a fork knows only the batches that were held
-        then.
+        Call this method before the grader is forked, because a fork knows only the batches that the
+        server held by then.
         """
         if batch.digest not in self._held:
             self._held[batch.digest] = batch
@@ -220,7 +220,9 @@ class ForkServer:
         return cpu_of_tree(self.pid)
 
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
-        """Requests a worker. It is forked in the background; its first call waits for the fork.
+        """Requests a worker.
+
+        The worker is forked in the background; its first call waits for the fork.
 
         `batches` contains the digests of the held batches to which the worker has access.
         """
@@ -275,7 +277,7 @@ class ForkServer:
         return self._words() or "(it printed nothing)"
 
     def _words(self) -> str:
-        """Returns the end of the fork server's output, even after the server was closed."""
+        """Returns the end of the fork server's output, even if the server has been closed."""
         if not self._errors.closed:
             self._errors.seek(0)
             self._printed = self._errors.read()[-2000:].decode(errors="replace").strip()

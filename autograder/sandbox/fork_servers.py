@@ -35,7 +35,7 @@ class ForkServers(ForkServer):
         self._own = self._servers[number]
 
     def restart(self) -> None:
-        """Restarts all of them; see `ForkServer.restart`."""
+        """Restarts all servers; see `ForkServer.restart`."""
         for server in self._servers:
             server.restart()
 

@@ -1,4 +1,4 @@
-"""Defines the isolation levels, strongest first, with the way to start each and a remedy.
+"""Defines the isolation levels, strongest first, with a remedy and the way to start each level.
 
 A new level needs a row in `LEVELS` and a member of `records.Tier`.
 """
@@ -121,8 +121,8 @@ class Links:
     """A folder of links to a worker's packages, and a path to the standard library.
 
     If root starts the grader, its workers change their user, and then can't enter folders such as
-    /root. The links therefore go through `descriptors` of folders that were opened before, which
-    workers inherit.
+    /root. The links therefore go through `descriptors` of folders that were opened earlier, and
+    workers inherit these descriptors.
     """
 
     def __init__(self, environment: WorkerEnvironment) -> None:

@@ -87,7 +87,7 @@ def report_in(status: socket.socket) -> list[float]:
 
 
 def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
-    """Returns the fault that matches a worker's wait status and its CPU seconds."""
+    """Returns the fault that corresponds to a worker's wait status and CPU seconds."""
     if os.WIFEXITED(code):
         status = os.WEXITSTATUS(code)
         return AnswerCrashed(f"the code ended its own process with exit status {status}")
@@ -116,7 +116,8 @@ class Batch:
 
     `digest` identifies them.
 
-    `kernels` is true if right answers need parts of torch that the fork server may not have loaded.
+    `kernels` is true if correct answers need parts of torch that the fork server may not have
+    loaded.
     """
 
     frame: bytes
@@ -133,7 +134,10 @@ class Batch:
         return cls(frame, len(requests), digest, kernels)
 
     def asked(self, frame: int, held: Container[str] = ()) -> bytes:
-        """Returns the bytes of frame number `frame`: only the digest if the worker holds it."""
+        """Returns the bytes of frame number `frame`.
+
+        If the worker holds the batch, these contain only its digest.
+        """
         if self.digest in held:
             return b"".join(wire.encode(frame, ("held", self.digest)))
         _, header_size, data_size = wire.HEAD.unpack_from(self.frame)
@@ -148,9 +152,9 @@ def reply_in(frame: bytes) -> RawReply:
 
 
 class RawReplies:
-    """Extracts the replies to a batch from received bytes; `limit` is their maximum size in all.
+    """Extracts the replies to a batch from received bytes; `limit` is their maximum total size.
 
-    If the grader substitutes answers, there may be requests from the worker between the replies.
+    If the grader substitutes answers, the worker may send requests between the replies.
     """
 
     def __init__(self, frame: int, count: int, limit: int, substitutes: bool = False) -> None:

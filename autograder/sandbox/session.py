@@ -95,7 +95,7 @@ class Session:
             return replies.found
 
     def _substitute(self, clock: Clock, request: tuple[Any, ...]) -> None:
-        """Answers a worker's request, which may be hostile."""
+        """Responds to a worker's request, which may be hostile."""
         if self.substitute is not None:
             self._check_time(clock)
             self._send(clock, self.substitute(request[1:]))
@@ -124,7 +124,7 @@ class Session:
         return threads_of(self._pid) == 1 and not select.select([self._channel], [], [], 0)[0]
 
     def kill(self) -> None:
-        """Kills the worker and, if it has its own pid namespace, everything in that."""
+        """Kills the worker and, if it has its own pid namespace, everything in that namespace."""
         self.alive = False
         if self._exit is None:
             self._signal(signal.SIGKILL)
