@@ -1,7 +1,7 @@
 """Executes a student's module in a worker, and answers each request with one frame.
 
-This code runs inside the sandbox. The grader trusts no reply: it decodes each one as hostile data,
-and makes all comparisons in its own process.
+This code runs inside the sandbox. The grader trusts no reply: it decodes every reply as hostile
+data, and makes all comparisons in its own process.
 """
 
 from __future__ import annotations
@@ -90,8 +90,9 @@ class Worker:
     ) -> list[str]:
         """Executes the module, which may import `parts`; returns the names that it defines.
 
-        `answers` names the functions and classes for which its questions ask; for `limits`, see
-        `loading.Timer`. The grader answers all calls to the functions in `substituted`.
+        `answers` names the functions and classes that answer the exercise's questions; for
+        `limits`, see `loading.Timer`. The grader answers all calls to the functions in
+        `substituted`.
         """
         late.load_if_named(source)
         if parts:
@@ -163,7 +164,7 @@ class Server:
         others: Mapping[str, Callable[..., Any]] | None = None,
         held: Mapping[str, Sequence[Request]] | None = None,
     ) -> None:
-        """`held` contains batches of requests that the fork server has received, by digest."""
+        """`held` contains the batches that the fork server has received, keyed by digest."""
         self._channel = channel
         self._held = held or {}
         self._frame_id = 0

@@ -45,7 +45,7 @@ def _as_it_is(model: Callable[..., Any] | None = None, **settings: Any) -> Calla
 
 
 class _Settings:
-    """The one setting that checkpointing reads; all others come from the real module's `config`."""
+    """The one setting that checkpointing reads; all other settings come from the real `config`."""
 
     error_on_nested_fx_trace = True
 

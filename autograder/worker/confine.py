@@ -63,8 +63,8 @@ def pid_namespaces() -> int:
     """Continues as the first process of new user and pid namespaces.
 
     The new process may create more namespaces. Returns the descriptor that `next_child_apart`
-    needs. The original process executes a different program, so that the two share no memory; it
-    waits for the new one, and ends when that ends.
+    needs. The original process executes a different program, so that the two processes share no
+    memory; it waits for the new process, and ends when the new process ends.
     """
     show()
     check(unshare(_NEWUSER | _NEWPID), "unshare")
@@ -88,8 +88,8 @@ def next_child_apart(own: int) -> None:
 def leave_namespaces() -> None:
     """Enters new user, mount and ipc namespaces, and keeps the user and group ids.
 
-    The network namespace is still the fork server's; it is empty, and the filter denies every
-    socket. A network namespace for each worker would take time to create and to remove, which
+    The worker stays in the fork server's network namespace, which is empty, and the filter denies
+    every socket. A network namespace for each worker would take time to create and to remove, which
     `benchmarks/tricks.py` measures.
     """
     check(unshare(_NEWUSER | _NEWNS | _NEWIPC), "unshare")
@@ -114,8 +114,8 @@ def drop_privileges() -> None:
 def empty_bounding_set() -> None:
     """Keeps programs that this process executes from gaining capabilities.
 
-    Fails silently for ordinary users. Nothing depends on it, because `no_new_privs` has the same
-    effect.
+    Fails silently for ordinary users. Nothing depends on this step, because `no_new_privs` has the
+    same effect.
     """
     for capability in range(_LAST_CAPABILITY):
         prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -150,8 +150,8 @@ def hide_processes() -> None:
 def ignore_signals() -> None:
     """Ignores most signals, so that workers behave in the same way in all tiers.
 
-    A worker with its own pid namespace can't end itself with signals; without one, it could. The
-    fork server calls this once, and workers inherit the setting.
+    A worker with its own pid namespace can't end itself with signals; a worker without one could.
+    The fork server calls this once, and workers inherit the setting.
     """
     for number in _SIGNALS_IGNORED:
         signal.signal(number, signal.SIG_IGN)

@@ -36,7 +36,10 @@ class Files:
             self.folders.update("/".join(parts[: n + 1]) for n in range(len(parts)))
 
     def install(self) -> None:
-        """Replaces Python's own file functions. Call it before packages keep references to them."""
+        """Replaces Python's own file functions.
+
+        Call this method before packages keep references to these functions.
+        """
         builtins.open = io.open = self.open
         os.stat = self.stat
         os.lstat = self.stat

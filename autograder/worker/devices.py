@@ -42,8 +42,8 @@ def second_device(
 ) -> contextlib.AbstractContextManager[Any]:
     """Within the block, applies the rules of a second device if a tensor is on the meta device.
 
-    `function` is what is called: if it is a module, messages name its attributes that are plain
-    tensors.
+    `function` is the function or module to call; if it is a module, messages name those of its
+    attributes that are plain tensors.
     """
     if any(tensor.is_meta for tensor in tensors):
         compiler.defer()
@@ -52,7 +52,7 @@ def second_device(
 
 
 def _plain_attributes(function: object) -> dict[int, tuple[torch.Tensor, str]]:
-    """Returns the tensors that are plain attributes of a module or its submodules, by id."""
+    """Returns the tensors that are plain attributes of a module or its submodules, keyed by id."""
     if not isinstance(function, nn.Module):
         return {}
     return {

@@ -21,7 +21,7 @@ from .wire import as_view, memory_of
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
-    """Returns a deep copy of a tree that has the same strides and shares the same tensors.
+    """Returns a deep copy of a tree; the copy has the same strides, and repeats the same tensors.
 
     Subclasses of tuple, list and dict become plain tuples, lists and dicts.
     """
@@ -75,7 +75,7 @@ def as_used(
 ) -> contextlib.AbstractContextManager[Any]:
     """Within the block, disables gradients if requested, or if `function` is a layer in eval mode.
 
-    This is how layers are used in practice. Some layers wrongly store values only if no gradients
+    Layers are used in this way in practice. Some layers wrongly store values only if no gradients
     are needed, which only such a call reveals.
     """
     is_used = isinstance(function, nn.Module) and not function.training
@@ -95,7 +95,7 @@ def _left_on(value: Any) -> str:
 def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
     """Returns the arguments after a call, or None if, as usual, the call changed nothing.
 
-    `benchmarks/tricks.py` measures the cost of always sending them back.
+    `benchmarks/tricks.py` measures the cost of always sending the arguments back.
     """
     return None if _is_same(args, after) else after
 
@@ -125,10 +125,10 @@ def gradients(
 ) -> tuple[Any, ...]:
     """Makes a call, and propagates `cotangent` back to the inputs and trainable weights.
 
-    Returns the result, the gradients with respect to inputs (in the inputs' structure), and those
-    with respect to weights by name. `cotangent` has the result's shape; None means ones. Arguments
-    at the positions in `frozen` need no gradient, as if they were data, and neither do the weights
-    named in `still`. If `ways` contains `RESULTS` or `BACKWARD`, traces that the call has left
+    Returns the result, the gradients with respect to inputs (in the inputs' structure), and the
+    gradients with respect to weights, keyed by name. `cotangent` has the result's shape; None means
+    ones. Arguments at positions in `frozen`, and weights named in `still`, need no gradient, as if
+    they were data. If `ways` contains `RESULTS` or `BACKWARD`, traces that the call has left
     behind, if any, are returned as a fourth item. Raises any error that the answer raises, and
     RuntimeError if a cotangent has the wrong shape.
     """
@@ -203,7 +203,7 @@ def _held_still(target: Any, names: Sequence[str]) -> Iterator[None]:
 
 
 def _with_grad(sources: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Gives tensors gradients of zeros, as if from an earlier pass, and returns both in pairs."""
+    """Sets gradients to zeros, as if from an earlier pass; returns (tensor, gradient) pairs."""
     given = [(source, torch.zeros_like(source)) for source in sources if not is_lazy(source)]
     for source, grad in given:
         source.grad = grad
@@ -295,7 +295,7 @@ def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """Returns copies of the trainable parameters by name. Lazy ones without a shape are empty."""
+    """Returns copies of the trainable parameters, keyed by name; empty for lazy ones."""
     return {
         name: torch.empty(0) if is_lazy(parameter) else parameter.detach().clone()
         for name, parameter in _trainable(layer).items()
@@ -372,7 +372,7 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 
 
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
-    """Returns a new layer that has loaded the state of `layer`. Raises what the answer raises."""
+    """Returns a new layer with the state of `layer`; raises any error that the answer raises."""
     fresh = build()
     # Use only trainable parameters, because a mask may be a frozen parameter with another dtype.
     move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)

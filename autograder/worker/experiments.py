@@ -79,7 +79,7 @@ class Statement:
 
 
 def experiments(statements: Sequence[Statement], answers: Collection[str]) -> set[Statement]:
-    """Returns the statements to skip, which read an answer but create nothing that one needs."""
+    """Returns the statements to skip, which read an answer but create nothing that answers need."""
     others = (one for one in statements if not (one.is_import or one.is_definition))
     if not any(one.names.reads for one in others):  # usually, all are definitions
         return set()
@@ -194,7 +194,10 @@ class _Scope:
         self.outside: set[str] = set()  # names declared global
 
     def hand_on(self) -> None:
-        """Passes nonlocal names on to the parent. A class may read a name before it binds it."""
+        """Passes nonlocal names on to the parent.
+
+        A class may read an outer name before it binds the same name.
+        """
         if self.parent is not None:
             own = set() if self.is_class else self.binds - self.outside
             self.parent.reads |= self.reads - own

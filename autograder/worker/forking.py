@@ -73,7 +73,10 @@ class Forking:
         self._batches: dict[str, Sequence[Request]] = {}
 
     def run(self) -> None:
-        """Serves requests until this process ends with the grader. The kernel ends the workers."""
+        """Serves requests until this process ends with the grader.
+
+        The kernel then ends the workers.
+        """
         self._poll.register(self._control, select.POLLIN)
         while True:
             for descriptor, _ in self._poll.poll():
@@ -110,9 +113,9 @@ class Forking:
             os.close(output)
 
     def _hold(self, digest: str, kernels: bool, descriptor: int) -> None:
-        """Stores a batch from the grader. It contains nothing from students.
+        """Stores a batch from the grader. The batch contains nothing from students.
 
-        If `kernels` is true, loads the delayed kernels of the second device, which right answers
+        If `kernels` is true, loads the delayed kernels of the second device, which correct answers
         need.
         """
         if kernels:
@@ -123,15 +126,16 @@ class Forking:
         self._is_ready = False
 
     def _keep_batches(self, digests: Sequence[str]) -> None:
-        """In a worker, keeps the batches for it, and drops every reference to the others.
+        """In a worker, keeps the worker's batches, and drops every reference to all other batches.
 
-        The others are not freed, because that would copy the pages that contain them.
+        The memory of the other batches is not freed, because that would copy the pages that contain
+        them.
         """
         _keep(self._batches)
         self._batches = {digest: self._batches[digest] for digest in digests}
 
     def _ready_memory(self) -> None:
-        """Prepares the memory before the first fork, and again after a batch was stored."""
+        """Prepares the memory before the first fork, and again after each batch is stored."""
         if not self._is_ready:
             gc.freeze()  # otherwise, a worker's garbage collection would write to all pages
             gc.collect()  # frees blocks all over the heap that Python keeps for new objects

@@ -3,8 +3,8 @@
 torch registers a thousand Python kernels for the meta device, and loads decompositions and
 reference operators that only its compiler and these kernels use. Loading these parts takes a fifth
 of the time for importing torch, in the grader and in its fork server (`benchmarks/startup.py`).
-They are rarely needed, because most operators also have a C++ kernel for the meta device. This
-module does not import torch, because it affects how torch is imported.
+These parts are rarely needed, because most operators also have a C++ kernel for the meta device.
+This module does not import torch, because it affects how torch is imported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def kernels_are_late() -> bool:
 
 
 def load_kernels() -> bool:
-    """Imports the kernels if they were delayed; returns whether they were."""
+    """Imports the kernels if they were delayed; returns whether this was the case."""
     if not kernels_are_late():
         return False
     _real(_KERNELS)
@@ -53,7 +53,10 @@ def load_if_named(source: str) -> None:
 
 
 def on_device(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls a function that uses the meta device, and again if a delayed kernel was missing."""
+    """Calls a function that uses the meta device.
+
+    Repeats the call if a delayed kernel was missing.
+    """
     try:
         return function(*args, **kwargs)
     except NotImplementedError:

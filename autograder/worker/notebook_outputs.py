@@ -1,7 +1,8 @@
 """Records the outputs of a running cell: streams, results, pictures and errors, in order.
 
-Their size is limited, so that they fit into one frame. What affects a score is never dropped:
-whether something was written to stderr, whether there was an error, and the text of a result.
+The size of the outputs is limited, so that they fit into one frame. What affects a score is never
+dropped: whether something was written to stderr, whether there was an error, and the text of a
+result.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Outputs:
         self.entries = [entry for entry in self.entries if entry["kind"] == "error"]
 
     def _open_stream(self, name: str) -> dict[str, Any] | None:
-        """Returns the entry to extend: the last one or, if there are too many, an earlier one."""
+        """Returns the entry to extend: the last or, if there are too many, an earlier one."""
         last = self.entries if len(self.entries) >= _MOST_ENTRIES else self.entries[-1:]
         streams = (e for e in reversed(last) if e["kind"] == "stream" and e["name"] == name)
         return next(streams, None)

@@ -78,7 +78,7 @@ class Notebook:
             sys.modules["numpy"].random.seed(seed % (1 << 32))
 
     def run(self, source: str, is_test: bool, mark: str = "") -> list[dict[str, Any]]:
-        """Runs a cell and returns its outputs. A test leaves no trace of its source.
+        """Runs a cell and returns its outputs. A test's source leaves no trace.
 
         `mark` is a secret; if a test has run to its end, the last entry contains it.
         """
@@ -208,7 +208,10 @@ def _nobody_answers(*args: Any, **kwargs: Any) -> str:
 
 
 def _load(modules: Sequence[str]) -> None:
-    """Imports modules. If one fails, it will fail again, visibly, in the cell that imports it."""
+    """Imports modules.
+
+    A module that fails now fails again, visibly, in the cell that imports it.
+    """
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     place = _writable()
     os.environ["MPLCONFIGDIR"] = place  # matplotlib writes its list of fonts there
@@ -231,7 +234,7 @@ def _writable() -> str:
 
 
 def _draw(pyplot: Any) -> None:
-    """Draws a plot now, because the first one takes half a second longer than later ones."""
+    """Draws a plot now, because the first plot takes half a second longer than later plots."""
     pyplot.plot([0, 1])
     pyplot.gcf().canvas.draw()
     pyplot.close("all")

@@ -62,7 +62,7 @@ def operators(
 
 
 class _OperatorNames(profiler_legacy.profile):
-    """torch's profiler, which here keeps only the operators' names instead of an event for each."""
+    """torch's profiler, which here keeps only operators' names instead of an event per operator."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call] # torch's
@@ -101,7 +101,10 @@ def _called(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """Returns a call's value after a backward pass; repeats the call without one if that fails."""
+    """Returns a call's value after a backward pass.
+
+    If that fails, repeats the call without the pass.
+    """
     try:
         return gradients(function, args, None)[0]
     except Exception:
@@ -123,7 +126,7 @@ def record_thread_starts() -> None:
 
 
 def _await_others() -> None:
-    """Waits briefly for threads to end that another question has left running."""
+    """Waits briefly until threads that another question has left running have ended."""
     end = time.monotonic() + _LEFT_SECONDS
     while _is_heard() and _thread._count() and time.monotonic() < end:
         time.sleep(0.001)

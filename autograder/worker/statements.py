@@ -142,7 +142,10 @@ class _Execution:
         self._waiting: dict[str, list[int]] = {}
 
     def run(self, alarm: Alarm | None, only_needed: bool) -> None:
-        """Executes all statements; at the end, tries those again that still wait for a name."""
+        """Executes all statements.
+
+        At the end, retries the statements that still wait for a name.
+        """
         for name, make in self._stand_ins.items():
             self._own[name] = make(None)
         for number, statement in enumerate(self._chosen):
@@ -243,7 +246,8 @@ class _Execution:
     def _leave(self, statement: Statement, error: BaseException) -> None:
         """Adds placeholders for a failed statement's names, unless they already have a value.
 
-        If an endless loop was interrupted, its names may have any values, so these do not count.
+        If an endless loop was interrupted, its names may have arbitrary values, so these do not
+        count.
         """
         lines = self._source.split("\n")
         line = lines[statement.node.lineno - 1].strip()[:_LONGEST_LINE]

@@ -20,12 +20,12 @@ def steps(
     """Makes several calls; a call's state can be the last argument of a later call.
 
     A call is given as its arguments, and the number of the earlier call whose state it gets, or
-    None. The state is the last item in the earlier call's result. It is passed on as the same
-    object, so that the results, which the caller reads after the last call, show whether a later
-    call has changed it. If no state is passed on, later calls reuse the tensor objects of earlier
-    arguments with new numbers, written through `.data`, so that anything cached per object, address
-    or version is out of date; a dictionary is reused with new items. In that case, each result is
-    also changed in place before the next call, as a caller may do.
+    None. The state is the last item in the earlier call's result. The state is passed on as the
+    same object, so that the results, which the caller reads after the last call, show whether a
+    later call has changed it. If no state is passed on, later calls reuse the tensor objects of
+    earlier arguments with new numbers, written through `.data`, so that anything cached per object,
+    address or version is out of date; a dictionary is reused with new items. In that case, each
+    result is also changed in place before the next call, as a caller may do.
 
     A layer's calls must not create parameters, whether they require gradients or not.
     """

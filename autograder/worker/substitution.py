@@ -1,8 +1,8 @@
-"""Substitutes right answers, which the grader computes, for wrong ones that other answers call.
+"""Replaces wrong answers that other answers call with correct ones, which the grader computes.
 
 For example, a student's `attention_weights` may call the student's own `scale_scores`. If the
 latter is wrong, the worker replaces it with a function that sends its arguments to the grader, and
-gets the right value or gradient back. The solution itself never enters the worker.
+gets the correct value or gradient back. The solution itself never enters the worker.
 """
 
 from __future__ import annotations

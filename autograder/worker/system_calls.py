@@ -2,7 +2,7 @@
 
 The list was found by tracing answers to all assignments, and extended with the calls that other
 versions of Python and the C library use for the same purposes; the tests grade all of the course's
-right answers under the filter. Other calls fail with EPERM, but the calls in `ABSENT`, and newer
+correct answers under the filter. Other calls fail with EPERM, but the calls in `ABSENT`, and newer
 calls, fail with ENOSYS, as if the kernel did not have them.
 """
 

@@ -130,7 +130,7 @@ def _use_torch() -> None:
 
 
 def _use_second_device() -> None:
-    """Runs operators that a layer uses after it was moved to the second device."""
+    """Runs operators that a layer uses after it is moved to the second device."""
     layer, inputs = nn.Linear(4, 4, device="meta"), torch.ones(2, 3, 4, device="meta")
     execution.call(layer, [inputs])
     execution.call(inputs.masked_fill, [inputs > 0, 0.0])

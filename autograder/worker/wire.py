@@ -70,7 +70,7 @@ def is_plain(tensor: torch.Tensor) -> bool:
 def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
     """Returns the memory of a contiguous tensor; a view keeps the tensor alive.
 
-    Raises `ValueError` if the tensor's storage was freed.
+    Raises `ValueError` if the tensor's storage has been freed.
     """
     size, address = tensor.nbytes, tensor.data_ptr()
     if size and not address:
@@ -208,7 +208,10 @@ class _Encoder:
         shape: tuple[int, ...],
         strides: tuple[int, ...] | None,
     ) -> str:
-        """Returns the node for `value`; sends `plain`, as a subclass may misreport its data."""
+        """Returns the node for `value`.
+
+        Sends the data of `plain`, as a subclass may misreport its data.
+        """
         self._index[id(value)] = len(self._index)
         if size := plain.nbytes:
             self.size += size
