@@ -57,8 +57,9 @@ _LONGEST = 400
 class AdviceContext:
     """The facts about an answer on which advice depends, such as its question.
 
-    `signatures` maps `<question>` and `<question>.forward` to the right arguments as text; `source`
-    is the line that raised the error, and `answer` is the object that has the question's name.
+    `signatures` maps `<question>` and `<question>.forward` to the correct arguments as text;
+    `source` is the line that raised the error, and `answer` is the object that has the question's
+    name.
     """
 
     question: str = ""
@@ -130,7 +131,7 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_linear(error: BaseException, context: AdviceContext) -> str:
-    """Returns advice about an `nn.Linear` whose input does not have the size that it takes."""
+    """Returns advice about an `nn.Linear` that gets an input of the wrong size."""
     frames = _frames(error)
     owners = [frame.f_locals.get("self") for frame in frames]
     if not owners or not isinstance(error, RuntimeError) or not isinstance(owners[-1], nn.Linear):

@@ -17,9 +17,9 @@ _WHOLE_COURSE = "all_assignments*"
 def assignment_folder(here: Path, question: str = "") -> Path:
     """Returns the assignment's folder for a notebook that runs in the folder `here`.
 
-    This is `here` if it contains checks. Otherwise, it is the folder above (if the notebook is an
-    extra) or one below (if a bundle was unzipped next to the notebook), preferably one that has the
-    question. If there is no such folder, it is `here`.
+    The result is `here` if this folder contains checks. Otherwise, it is the folder above (if the
+    notebook is an extra) or a folder below (if a bundle was unzipped next to the notebook),
+    preferably one that has the question. If there is no such folder, the result is `here`.
     """
     if (here / "checks").is_dir():
         return here

@@ -11,7 +11,7 @@ _OWN = "On your own computer: choose the kernel in which you installed the exerc
 
 
 def bring(assignment: str, wheel: Path) -> None:
-    """Copies the assignment's folder here if it is only where the wheel is, as on Kaggle.
+    """Copies the assignment's folder here if it exists only next to the wheel, as on Kaggle.
 
     A copy is needed because Kaggle's folder is read-only. Raises `ImportError` if the kernel lacks
     a package that the checks need.

@@ -115,7 +115,7 @@ class Progress:
 
     @property
     def next(self) -> CheckedExercise | None:
-        """The first exercise that is not finished, or None if all are."""
+        """The first exercise that is not finished, or None if all are finished."""
         return next((item for item in self.exercises if not item.finished), None)
 
     def worth(self, exercise: CheckedExercise) -> tuple[float, float]:

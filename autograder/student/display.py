@@ -120,7 +120,10 @@ def _printed(question: CheckedQuestion) -> list[str]:
 
 
 def _cut(lines: list[str], most: int) -> list[str]:
-    """Cuts out lines in the middle if there are too many; the last one says what to do."""
+    """Cuts lines from the middle if there are too many.
+
+    Keeps the last line, which says what to do.
+    """
     return lines if len(lines) <= most else [*lines[: most - 2], "...", lines[-1]]
 
 

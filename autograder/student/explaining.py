@@ -95,7 +95,7 @@ def explained(
 ) -> CheckedTest:
     """Returns the result of a check that failed with `failure`; `step` is the answer's last call.
 
-    `by_chance` is true if right answers also give random results in this check.
+    `by_chance` is true if correct answers also give random results in this check.
     """
     message = _message(failure, step, around, by_chance)
     if isinstance(failure, AnswerForbidden):
@@ -291,7 +291,7 @@ def _step_message(
     places: tuple[CodeLine, ...] = (),
     cause: str = "",
 ) -> Message:
-    """Returns a message about a recorded call; without a `cause`, `got` identifies the cause."""
+    """Returns a message about a recorded call; by default, its `cause` is the text of `got`."""
     step_to_take = f"{LIKELY}{hint}" if hint else ""
     differs = got_expected(got, expected)
     return Message(call_with_shapes(step), differs, step_to_take, places=places, cause=cause or got)
@@ -339,7 +339,10 @@ _NUMPY = (
 
 
 def unexpected_result(value: Any) -> tuple[str, str] | None:
-    """Describes a result that can't be right, such as a function, with advice; otherwise, None."""
+    """Describes a result that can't be correct, such as a function, and gives advice.
+
+    Returns None for any other value.
+    """
     for kind, what, hint in _STRANGE:
         if isinstance(value, kind):
             if isinstance(value, CoroutineType):

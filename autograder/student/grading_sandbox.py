@@ -93,7 +93,10 @@ _WITH_ERRORS: dict[str, Exception] = {
 
 
 class _Hook:
-    """An audit hook. It can't be removed, so it refuses operations only in `thread`, if set."""
+    """An audit hook.
+
+    Because a hook can't be removed, it refuses operations only in `thread`, if set.
+    """
 
     def __init__(self) -> None:
         self.thread: int | None = None
@@ -198,7 +201,8 @@ def _allowing(access: Callable[..., bool]) -> Callable[..., bool]:
 def _is_there(path: Any) -> bool:
     """Returns whether a path also exists during grading.
 
-    These are the files of Python and its packages, and the folders above them or above the answer.
+    Only the files of Python and its packages, and the folders above these files or above the
+    answer, exist during grading.
     """
     if _is_known(path) or _is_read_by_python():
         return True
@@ -250,7 +254,10 @@ def _open(path: Any, mode: str | None, flags: int) -> None:
 
 
 def _is_known(path: Any) -> bool:
-    """Returns whether a path belongs to Python, its packages or a device, as also in grading."""
+    """Returns whether a path belongs to Python, its packages or a device.
+
+    These also exist in grading.
+    """
     if not isinstance(path, str | bytes | os.PathLike):
         return path is not None
     place = os.path.abspath(os.fsdecode(path))

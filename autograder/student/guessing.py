@@ -19,7 +19,7 @@ _NO_NUMBER = (
 
 
 def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
-    """Shows whether a guess is right; without a guess, asks for one and runs nothing.
+    """Shows whether a guess is correct; without a guess, asks for one and runs nothing.
 
     Args:
         guess: a number, a string, a shape or a list of numbers; "error" for code that should fail;

@@ -27,7 +27,7 @@ _SHOWN = "hints_shown"
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A hint for a question; `number` counts from 1, and `of` is the number of all its hints.
+    """A hint for a question; `number` counts from 1, and `of` is the question's number of hints.
 
     `text` is empty if there are no more hints; `why` then gives the reason.
     """
@@ -41,7 +41,7 @@ class Hint:
 
 
 def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
-    """Returns the next hint for a question, or for the first one in an exercise that does not pass.
+    """Returns the next hint for a question, or for an exercise's first question that does not pass.
 
     With `again`, starts with the question's first hint. A file in the folder stores which hints
     were shown. Raises `UserError` if the folder is not an assignment or has no hints, or the name
@@ -116,7 +116,7 @@ def _remember(folder: Path, shown: Mapping[str, int]) -> None:
 
 
 def afterwards(folder: Path, question: str) -> str:
-    """Returns the text to read after a right answer, or an empty string if there is none."""
+    """Returns the text to read after a correct answer, or an empty string if there is none."""
     return read_afterwards(folder).get(question, "")
 
 

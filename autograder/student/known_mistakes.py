@@ -1,4 +1,4 @@
-"""Finds the known mistake that gives the same results in public checks, by a digest of these.
+"""Finds the known mistake that gives the same results in public checks, by a digest of the results.
 
 The digest covers only the results in failing checks, because differences from the solution in a
 check that passes are not part of the mistake.
@@ -60,10 +60,10 @@ def comparable_text(value: Any) -> str:
 
 
 def comparable_error(fault: AnswerFault) -> str:
-    """Returns a fault as comparable text: without the student's words, with torch's words sorted.
+    """Returns a fault as comparable text: omits the student's message; sorts the words of torch's.
 
     torch's messages for `a @ b` and `b @ a` have the same words in a different order, as do those
-    for an operation and its in-place form. After `raise`, everybody writes a different text.
+    for an operation and its in-place form. Everybody writes a different message after `raise`.
     """
     error = fault.__cause__
     if error is None or not isinstance(fault, AnswerRaised):
@@ -100,9 +100,9 @@ def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
     """Returns the sentences about mistakes with the same results in the failing checks, or "".
 
-    If there is no such mistake, the answer may contain two. The sentence is then about a mistake
-    that has the same results in more than half of the failing checks, and fails no other check. A
-    sentence that mentions code is returned only if the answer's `text` contains that code.
+    If there is no such mistake, the answer may contain two mistakes. The sentence is then about a
+    mistake that has the same results in more than half of the failing checks, and fails no other
+    check. A sentence that mentions code is returned only if the answer's `text` contains that code.
     """
     try:
         known = json.loads((checks / MISTAKES).read_text(encoding="utf-8")).get(question, {})

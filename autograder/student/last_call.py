@@ -56,9 +56,10 @@ def again(step: RecordedCall) -> Any:
 
 
 class Recorder:
-    """An implementation that passes all calls on to another one, and remembers the last call.
+    """An implementation that passes all calls on to another, and remembers the last call.
 
-    `results` contains all results in the check, which can be compared with those of known mistakes.
+    `results` contains all results in the check, which can be compared with the results that known
+    mistakes produce.
     """
 
     def __init__(self, inner: Implementation) -> None:

@@ -27,7 +27,7 @@ _MOST_FILES = 200
 
 
 def start_with(question: str, source: str, others: Collection[CheckedQuestion]) -> str:
-    """Returns a note if an answer calls another question that is not right yet, otherwise ""."""
+    """Returns a note if an answer calls another question that is not correct yet, otherwise ""."""
     reached = definitions_reached(source, question)
     wrong = [other.question for other in others if other.standing in _WRONG]
     called = [name for name in wrong if name in reached and name != question]

@@ -63,7 +63,10 @@ def _explanation(name: str, namespace: dict[str, Any]) -> str:
 
 
 def _names(namespace: dict[str, Any]) -> Iterator[str]:
-    """Yields the names defined in the saved notebook, or in all notebooks if it is unknown."""
+    """Yields the names that the saved notebook defines.
+
+    If it is unknown which notebook this is, yields the names in all notebooks of the folder.
+    """
     from ..submission.notebook import code_cells, notebook_of
 
     # set by Jupyter's server and by VS Code

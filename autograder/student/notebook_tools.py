@@ -114,7 +114,7 @@ def trace(question: object) -> None:
 def retry(question: object) -> Any:
     """Repeats the call that makes a check fail, with the same numbers and weights.
 
-    Returns what your answer returns, and raises what it raises; a `breakpoint()` stops there.
+    Returns what your answer returns, and raises what your answer raises; `breakpoint()` also works.
     """
     __tracebackhide__ = True  # IPython leaves this function out of tracebacks
     name, namespace = _name_of(question), sys._getframe(1).f_globals
@@ -133,10 +133,10 @@ def retry(question: object) -> Any:
 def _from_answer(
     traceback: TracebackType | None, namespace: Mapping[str, Any]
 ) -> TracebackType | None:
-    """Drops the frames above the student's lines, and those below that only lead to this package.
+    """Drops the frames above the student's lines, and frames below that only lead to this package.
 
     This package also runs below an answer, because it watches the answer's operations; there may be
-    torch's frames in between. If there is no line of the student, drops only this package's frames
+    torch's frames in between. If no frame belongs to the student, drops only this package's frames
     at both ends.
     """
     frames = []
@@ -217,7 +217,7 @@ def _annotated(
 
 
 def _not_submitted(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Returns why a right answer would not count if it were submitted now, or ""."""
+    """Returns why a correct answer would not count if it were submitted now, or ""."""
     suite = find_suite(question, folder)
     exercise = suite.stem.removeprefix("test_")
     with suppress(SubmissionError):
@@ -228,7 +228,7 @@ def _not_submitted(question: str, namespace: Mapping[str, Any], folder: Path) ->
 
 
 def _first_to_fix(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Returns a note about another question that the answer calls and that is not right yet."""
+    """Returns a note about another question that the answer calls and that is not correct yet."""
     suite, source = find_suite(question, folder), _source(namespace)
     called = {name for name in definitions_reached(source, question) if name in points_of(suite)}
     if called <= {question}:
@@ -258,7 +258,7 @@ def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
 def _below(
     result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path, rule: str
 ) -> tuple[str, list[str]]:
-    """Returns more help as text and HTML: how to get a hint, or what to read when it is right."""
+    """Returns more help as text and HTML: how to get a hint, or what to read once it is correct."""
     name = result.question
     if result.standing in _STUCK:
         call = for_html(_hint(name))

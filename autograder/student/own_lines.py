@@ -18,7 +18,8 @@ def places_of(
 ) -> tuple[CodeLine, ...]:
     """Returns the outermost and the innermost line in code whose globals are `namespace`.
 
-    Returns only one if both are the same line, and none if the error passed through no such line.
+    Returns only one place if both lines are the same, and none if the error passed through no such
+    line.
     """
     found: list[CodeLine] = []
     while traceback is not None:

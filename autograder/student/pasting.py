@@ -27,7 +27,7 @@ Names = Mapping[str, Any]
 def pasteable(step: RecordedCall, names: Names) -> str:
     """Returns code that repeats a recorded call, or "" if it can't contain the same numbers.
 
-    For a layer that can be built, it prints the names and the shapes of the weights. `names`
+    For a layer that can be built, the code prints the names and the shapes of the weights. `names`
     contains the names that the notebook or the module defines.
     """
     code = _CodeWriter(names)
@@ -41,7 +41,7 @@ def pasteable(step: RecordedCall, names: Names) -> str:
 
 
 class _CodeWriter:
-    """Writes values as code; `made_up` is true if a tensor had to be replaced by another one.
+    """Writes values as code; `made_up` is true if a tensor could not be written with its numbers.
 
     `imports` contains the imports that the code needs.
     """

@@ -80,7 +80,7 @@ def run_checks(
 def answers_in(
     suite: Path, implementation: LocalImplementation, in_all: bool = False
 ) -> Mapping[str, Answers]:
-    """Returns an implementation's results in each check that it fails, by question.
+    """Returns an implementation's results in each check that it fails, keyed by question.
 
     With `in_all`, also returns the results in the checks that it passes.
     """
@@ -95,10 +95,10 @@ def answers_in(
 def answers_in_turn(
     suite: Path, asked: Sequence[tuple[LocalImplementation, Collection[str]]]
 ) -> list[Mapping[str, Answers]]:
-    """Does the same as `answers_in` for many implementations, each with some questions.
+    """Does the same as `answers_in` for many implementations, each for some of the questions.
 
-    This takes a third of the time, because checks are collected only once and no failure is
-    explained.
+    This function takes a third of the time, because checks are collected only once and no failure
+    is explained.
     """
     run = _Run(suite, LocalImplementation({}), AnswerContext({}), None, lambda question: None)
     turns = _Turns(run, asked)
@@ -319,7 +319,7 @@ class _Run:
         return "\n".join(filter(None, (power, self._likely(question, found))))
 
     def _likely(self, question: str, found: _QuestionResults) -> str:
-        """Returns a sentence about the known mistake, or about one that all errors indicate.
+        """Returns a sentence about the known mistake, or about a mistake that all errors indicate.
 
         If the failure that is shown first does not indicate a mistake, only a known mistake is
         named.

@@ -29,7 +29,7 @@ class Letters:
         self._front: Shape | None = None
 
     def fits(self, documented: str, shape: Shape) -> bool:
-        """Returns whether a shape matches the documented one; new letters take their sizes from it.
+        """Returns whether a shape matches the documented one; gives new letters the shape's sizes.
 
         Parts of the text that can't be read match any size.
         """

@@ -1,4 +1,7 @@
-"""Checks a question's second star: the same answer under a constraint. It is never graded."""
+"""Checks a question's second star: the same answer under a constraint.
+
+The second star is never graded.
+"""
 
 from __future__ import annotations
 
@@ -92,10 +95,10 @@ def broken(question: str, rule: str, text: str) -> str:
 def star_line(folder: Path, question: str, rule: str, text: str, call: str) -> str:
     """Returns the line about the second star for a question that passes its checks.
 
-    With a `rule`, the line says whether the answer in `text` obeys it. Otherwise, it says that the
-    question's own star is earned, or how to check it; it is "" for a question without a star.
-    `call` is the call that checks a star, with placeholders for the question and the rule. Raises
-    `UserError` for an unknown rule.
+    With a `rule`, the line says whether the answer in `text` obeys the rule. Otherwise, the line
+    says that the second star that the question offers is earned, or how to earn it; the line is ""
+    if the question offers none. `call` is the call that checks a star, with placeholders for the
+    question and the rule. Raises `UserError` for an unknown rule.
     """
     wanted = rule or read_stars(folder).get(question, "")
     if not wanted or (not rule and wanted not in RULES):

@@ -1,8 +1,9 @@
 """Implements `trace`, which shows the shapes in each line of a function for the failing call.
 
-It marks the first line whose shape differs from the documented one. The docstring gives the shapes
-of the arguments and the result; the student's own comments (`# (B, T, d)`) give those in the lines
-in between. It runs only on demand, because `sys.settrace` makes Python many times slower.
+The first line whose shape differs from the documented shape is marked. The docstring gives the
+shapes of the arguments and the result; the student's own comments (`# (B, T, d)`) give the shapes
+in the lines in between. Tracing runs only on demand, because `sys.settrace` makes Python many times
+slower.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ _NOTHING = object()
 
 
 def _add(run: Run, number: int) -> None:
-    """Records a line; one that runs several times in a loop is shown once."""
+    """Records a line; a line that runs several times in a loop is shown once."""
     for line in run.lines:
         if line.number == number:
             line.times += 1
