@@ -115,7 +115,7 @@ TABLES = "tests/tables"
 
 
 def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
-    """Yields the course files that are needed to grade an assignment, and no others."""
+    """Yields the course files that are needed to grade an assignment, and no other files."""
     for folder in ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions"):
         for file in sorted((course.root / folder / assignment.name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:

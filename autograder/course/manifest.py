@@ -18,7 +18,7 @@ AFTERWARDS = "afterwards.json"
 STARS = "stars.json"
 #: the constraints of second stars, which `autograder.student.stars` checks
 CONSTRAINTS = ("one line", "no loop", "no @")
-#: the file with the code of other right answers, only in bundles made with `release --after`
+#: the file with the code of other correct answers, only in bundles made with `release --after`
 WAYS = "ways.json"
 #: the file with an encrypted sentence for each known mistake, by question
 MISTAKES = "mistakes.json"
@@ -95,7 +95,7 @@ def manifest_text(
 
 
 def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Reads the hints from an assignment's folder, by question; returns {} if none were released.
+    """Reads the hints in an assignment's folder, keyed by question; {} if none were released.
 
     Raises `UserError` if the file can't be read.
     """
@@ -103,7 +103,7 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_afterwards(folder: Path) -> dict[str, str]:
-    """Reads the texts to show after right answers, by question; returns {} if there are none."""
+    """Reads the texts to show after correct answers, keyed by question; {} if there are none."""
     return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
 
 
@@ -113,7 +113,7 @@ def read_stars(folder: Path) -> dict[str, str]:
 
 
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Reads other right answers, by question; returns {} until the course publishes them.
+    """Reads other correct answers, keyed by question; returns {} until the course publishes them.
 
     Each answer is a pair: a text that says what it does and costs, and its code.
     """
@@ -137,14 +137,14 @@ def _texts(folder: Path, file: str) -> dict[str, Any]:
 
 
 def texts_text(texts: Mapping[str, object]) -> str:
-    """Formats texts by question as JSON, for a file such as `checks/hints.json`."""
+    """Formats texts, keyed by question, as JSON for a file such as `checks/hints.json`."""
     return json.dumps(dict(texts), indent=1, ensure_ascii=False) + "\n"
 
 
 def signatures_in(text: str) -> dict[str, str]:
     """Returns how to call a module's functions and classes, such as `scores(inputs, query)`.
 
-    For a class, shows two calls: its own, without `self`, and that of its `forward`.
+    For a class, shows two calls: the class's own, without `self`, and a call of its `forward`.
     """
     found: dict[str, str] = {}
     for node in ast.parse(text).body:

@@ -18,7 +18,7 @@ _PARAMETRIZE = "pytest.mark.parametrize"
 
 
 def points_of(suite: Path) -> dict[str, float]:
-    """Returns the full marks for each question in a suite, in the suite's order.
+    """Returns the maximum points for each question in a suite, in the suite's order.
 
     Raises `ContentError` if the suite can't be read, or if the points for a test are unclear.
     """

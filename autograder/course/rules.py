@@ -1,8 +1,8 @@
 """Reads the rules for questions: forbidden and allowed calls, and promised errors.
 
-`source/<assignment>/rules.toml` declares the rules by question, and `source/not_allowed.toml` lists
-the calls of each kind. Hidden suites and public checks read the rules through this module, and a
-release writes their words into the stub's docstring and above the notebook's cell.
+`source/<assignment>/rules.toml` declares the rules for each question, and `source/not_allowed.toml`
+lists the calls of each kind. Hidden suites and public checks read the rules through this module,
+and a release writes the rules' sentences into the stub's docstring and above the notebook's cell.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NotAllowed:
 
     `operators` contains the names under which torch dispatches these calls, and `names` contains
     the last parts of their names in source code. `words` is the sentence in the docstring, and
-    `instead` is the next step to suggest if an answer is refused.
+    `instead` is the next step to suggest if an answer is rejected.
     """
 
     operators: frozenset[str]
@@ -70,10 +70,10 @@ class QuestionRules:
 
 
 def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
-    """Reads the rules for an assignment, by question, from the files next to one of its suites.
+    """Reads the rules for an assignment, keyed by question, from the files next to its suites.
 
-    In a course, reads them from `source/` instead. Returns an empty mapping if the assignment has
-    no rules. Raises `ContentError` if a file is not valid.
+    In a course, reads the rules from `source/` instead. Returns an empty mapping if the assignment
+    has no rules. Raises `ContentError` if a file is not valid.
     """
     if (suite.parent / RULES).is_file():
         return read_rules(suite.parent / RULES, suite.parent / CALLS)
@@ -82,7 +82,7 @@ def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
 
 
 def read_rules(path: Path, calls: Path) -> Mapping[str, QuestionRules]:
-    """Reads the rules in `path`, by question; looks up the kinds of calls in `calls`."""
+    """Reads the rules in `path`, keyed by question; looks up the kinds of calls in `calls`."""
     stamps = tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in (path, calls))
     return _read_rules(path, calls, stamps)
 

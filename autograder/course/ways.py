@@ -1,7 +1,8 @@
-"""Reads alternative right answers to questions, and the sentences about known mistakes.
+"""Reads alternative correct answers to questions, and the sentences about known mistakes.
 
-`source/<assignment>/ways.toml` names alternatives in `tests/alternatives/`. `validate` grades
-these, so only code that gets all points is shown. Students see it after they have submitted.
+`source/<assignment>/ways.toml` names alternatives in `tests/alternatives/`. `validate` grades these
+alternatives, so only code that gets all points is shown. Students see the alternatives after they
+have submitted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FILE = "ways.toml"
 
 @dataclass(frozen=True, slots=True)
 class AlternativeSolution:
-    """A right answer other than the solution: its code, and a text on what it does and costs."""
+    """A correct answer other than the solution: its code, and a text on what it does and costs."""
 
     text: str
     code: str
@@ -102,7 +103,7 @@ def _used(known: Mapping[str, ast.stmt], way: str) -> list[str]:
 
 
 def mistake_sentences(course: Course) -> Mapping[str, str]:
-    """Returns the author's sentence for each mistake, by `<assignment>/<exercise>.<name>`."""
+    """Returns the author's sentence for each mistake, keyed by `<assignment>/<exercise>.<name>`."""
     return {
         f"{assignment.name}/{exercise.name}.{name}": sentence
         for assignment in course.assignments
