@@ -54,9 +54,9 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 class ReleasedAssignment:
     """The files of a released assignment.
 
-    `files` contains the files' texts by their path in the released folder, `sources` contains
-    nbgrader's source notebook for each exercise, and `extras` contains the paths of files that
-    don't belong to any exercise.
+    `files` maps paths in the released folder to the files' texts, `sources` contains nbgrader's
+    source notebook for each exercise, and `extras` contains the paths of files that don't belong to
+    any exercise.
     """
 
     name: str
@@ -127,7 +127,7 @@ def _manifest(
 
 
 def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the files about hints, right answers, known mistakes and stars, by path."""
+    """Returns the files about hints, correct answers, known mistakes and stars, keyed by path."""
     texts: dict[str, Mapping[str, object]] = {
         HINTS: hints_of(root, assignment),
         AFTERWARDS: afterwards_of(root, assignment),
@@ -155,7 +155,7 @@ def _graded(assignment: Assignment) -> dict[str, str]:
 
 
 def _refuse_double_questions(assignment: Assignment) -> None:
-    """Refuses two questions with the same name: `check("<question>")` finds a question by name."""
+    """Rejects questions with the same name: `check("<question>")` finds a question by name."""
     seen: dict[str, str] = {}
     for exercise in assignment.exercises:
         for question in exercise.questions:

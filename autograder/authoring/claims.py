@@ -1,8 +1,8 @@
 """Reads claims: expressions with which a test checks statements in a lesson.
 
-A claim is a comment below the statement, such as `<!-- holds: rounds(0.5**2, "0.25") -->`. It is
-evaluated at that point in the solved notebook, so it may use every name that the cells above it
-define.
+A claim is a comment below the statement, such as `<!-- holds: rounds(0.5**2, "0.25") -->`. The
+expression is evaluated at that point in the solved notebook, so it may use every name that the
+cells above that point define.
 """
 
 from __future__ import annotations

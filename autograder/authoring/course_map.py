@@ -41,7 +41,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class CourseMap:
-    """The stages in order, and what the first one requires; both are empty if there is no map."""
+    """The stages in order, and the requirements of the first stage.
+
+    Both are empty if there is no map.
+    """
 
     title: str = ""
     before: str = ""
@@ -54,7 +57,7 @@ class CourseMap:
 
 
 def course_map(course: Course) -> CourseMap:
-    """Reads the map in `source/map.toml`; returns an empty one if the file does not exist.
+    """Reads the map in `source/map.toml`; returns an empty map if the file does not exist.
 
     Raises `ContentError` for unknown keys and for assignments that the course does not have.
     """

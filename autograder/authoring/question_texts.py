@@ -26,7 +26,7 @@ def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
 
 
 def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the text to show after a right answer to each question; returns {} if there is no file.
+    """Reads the text to show after a correct answer to each question; {} if there is no file.
 
     Raises `ContentError` if a question does not exist or has no text.
     """

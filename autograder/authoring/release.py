@@ -71,8 +71,8 @@ def release(
     A release of all assignments also writes one bundle with all of them, and removes the folders of
     assignments that are no longer in the course. Builds the wheel if none is given. Use `after`
     when everybody has submitted: the bundles, but not `assignments/`, then also contain the code of
-    other right answers. Raises `ContentError` for wrong content or a leak before any existing file
-    is changed.
+    other correct answers. Raises `ContentError` for wrong content or a leak before any existing
+    file is changed.
     """
     chosen = _chosen(course, names)
     bundles = course.root / "dist"
@@ -173,7 +173,7 @@ def _files(course: Course, made: ReleasedAssignment, wheel: Path) -> dict[str, b
 
 
 def _ways(course: Course, name: str) -> dict[str, bytes]:
-    """Returns the file with the code of other right answers; {} if the assignment has none."""
+    """Returns the file with the code of other correct answers; {} if the assignment has none."""
     found = ways_of(course, course.assignment(name))
     ways = {question: [[way.text, way.code] for way in ways] for question, ways in found.items()}
     return {f"checks/{WAYS}": texts_text(ways).encode("utf-8")} if ways else {}

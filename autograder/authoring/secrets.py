@@ -56,7 +56,7 @@ def secrets_of(course: Course) -> tuple[Secret, ...]:
 
 
 def computed_by(course: Course) -> dict[str, Secret]:
-    """Returns the computations in a course's solutions, by their keys (see `computations`)."""
+    """Returns the computations in a course's solutions, keyed as in the module `computations`."""
     found: dict[str, Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:

@@ -99,8 +99,8 @@ def source_notebook(
 def without_mistakes(text: str) -> tuple[str, list[str]]:
     """Removes the sections about mistakes from a text; returns the rest, and each section folded.
 
-    Students who read about a mistake before their first try don't make it themselves, and so they
-    learn less from it.
+    Students who read about a mistake before their first try don't make the mistake themselves, and
+    so they learn less from it.
     """
     found = [
         _MISTAKES_FOLDED.format(title=_MISTAKES, text=match["text"].strip())
@@ -214,7 +214,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
 
 
 def _refuse_definitions(exercise: Exercise, text: str, source: str) -> None:
-    """Refuses a cell that defines a question, which would replace a student's answer."""
+    """Rejects a cell that defines a question, because it would replace a student's answer."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
