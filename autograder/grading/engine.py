@@ -1,4 +1,4 @@
-"""Interfaces for a run: an engine grades a kind of assignment, and a backend provides machines."""
+"""Defines interfaces for a run: engines grade kinds of assignments; backends provide machines."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The assignments that one engine grades in a run, by name, and the digests of their suites."""
+    """The assignments that one engine grades in a run, keyed by name, and their suites' digests."""
 
     engine: Engine
     assignments: Mapping[str, Assignment]

@@ -1,4 +1,4 @@
-"""Judges an exercise's questions; questions whose answers use a wrong answer are judged twice."""
+"""Judges an exercise's questions; a question whose answer uses a wrong answer is judged twice."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class ExerciseGrader:
         only: str | None = None,
         substitution: ReferenceSubstitution | None = None,
     ) -> PlannedImplementation:
-        """Returns a worker that answers all questions, or only one, in a single batch."""
+        """Returns a worker that answers all questions, or only one question, in a single batch."""
         plan = self._plans.of(task.exercise.hidden_suite, task.seed, only)
         return PlannedImplementation(
             *self._worker_of(task), plan, substitution, self._given_to(task)
@@ -232,7 +232,7 @@ class _Task:
             self.replies.append(replies)
 
     def begin(self, worker: RemoteImplementation, question: str) -> None:
-        """Begins a question; if `watch` leaves it out, refuses all of its calls."""
+        """Begins a question; if `watch` leaves the question out, refuses all of its calls."""
         place = Position(self.exercise.name, question)
         self.watch.enter(place)
         worker.begin_question(question)

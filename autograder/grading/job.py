@@ -1,4 +1,4 @@
-"""A job in a run: a fork of the loaded grader that grades one submission after another."""
+"""Runs jobs: each is a fork of the loaded grader that grades one submission after another."""
 
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ class Grader(Protocol):
 class JobTask:
     """A submission to grade.
 
-    `tries` counts the attempts to grade it, and `losses` the fork servers lost during these
-    attempts. `ends` counts the places in it where jobs ended.
+    `tries` counts the attempts to grade the submission, and `losses` counts the fork servers lost
+    during these attempts. `ends` counts the places in the submission where jobs ended.
     """
 
     submission: Submission

@@ -1,7 +1,8 @@
 """Grades a whole class with jobs, which are forks of one loaded grader that share fork servers.
 
 If a job dies, the submission that it was grading is graded again, and the run continues. If a
-student's file or answer ended the job (see `watch`), it is left out, and the rest is graded.
+student's file or answer ended the job (see `watch`), only that file or answer is left out, and the
+rest is graded.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Jobs:
 
     `around` may wrap the engine's grader in a different grader. `weaker` is called with the tier
     and the reasons, before anything is graded, if the tier was not requested and is not the
-    strongest one. It may raise `UserError`.
+    strongest one. `weaker` may raise `UserError`.
     """
 
     secret: bytes = b""

@@ -28,7 +28,7 @@ ALONE = "graded again alone: "
 class OneQuestionGrader:
     """Grades only one question, using another grader for its exercise.
 
-    `before` contains the last results. A submission without a result, or one that has changed since
+    `before` contains the last results. A submission that has no result, or that has changed since
     its last result, is graded as a whole.
     """
 
@@ -68,7 +68,7 @@ def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionRes
 def with_question(
     before: SubmissionResult, now: SubmissionResult, wanted: QuestionSelector
 ) -> SubmissionResult:
-    """Returns a previous result with a note and with one question's result from a new one.
+    """Returns a previous result with a note and with one question's result from a new result.
 
     The result keeps the digest of the suite that judged the rest, so that `--resume` with a
     different suite grades the whole submission.

@@ -65,7 +65,7 @@ class RefusedLine:
 
 @dataclass(frozen=True, slots=True)
 class StreamReport:
-    """The numbers of graded lines, of failures among these, and of refused lines."""
+    """The numbers of graded lines, of failures among these lines, and of rejected lines."""
 
     graded: int = 0
     failed: int = 0
@@ -112,7 +112,7 @@ class _LineReader:
     _line: int = 0
 
     def task_of(self, line: bytes) -> Task | None:
-        """Returns the submission that a line names; refuses any other line unless it is empty."""
+        """Returns the submission that a line names; rejects any other line unless it is empty."""
         self._line += 1
         text = os.fsdecode(line.strip(b"\r\n"))
         if not text:
@@ -161,8 +161,9 @@ def _is_number(attempt: object) -> bool:
 class StreamedSubmissions:
     """A source of submissions named on a descriptor, one per line; reads no more than needed.
 
-    `task_of` makes a task from a line; if a line does not name a submission, it reports the problem
-    and returns None. `planned` contains the assignments to plan before the first line is read.
+    `task_of` makes a task from a line; if a line does not name a submission, `task_of` reports the
+    problem and returns None. `planned` contains the assignments to plan before the first line is
+    read.
     """
 
     def __init__(

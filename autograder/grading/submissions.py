@@ -139,7 +139,7 @@ def _stamps(submission: Submission, assignment: Assignment) -> Stamps:
 def _digest_of_read_files(
     submission: Submission, assignment: Assignment, results: Sequence[ExerciseResult]
 ) -> str:
-    """Returns what `submitted_digest` does, or "" if a file was missing when it was to be read.
+    """Returns the same as `submitted_digest`, or "" if a file was missing when it was to be read.
 
     Otherwise, a file that is moved or copied during grading could count as missing, or be read only
     in part.

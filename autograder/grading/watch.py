@@ -191,7 +191,7 @@ class FailureLog:
     def count(self, place: Position | None, out_of_time: bool) -> bool:
         """Counts a job's end at a place; returns whether to try again.
 
-        If the job ended because it had run out of time, the place is left out at once.
+        If the job ended because it ran out of time, the place is left out at once.
         """
         if place is None or place in self.left_out:
             return False

@@ -1,5 +1,5 @@
 """Grades a class on several machines with dask.distributed, which the extra `cluster` installs.
 
 Workers receive the course, the class secret and the submitted files, but not the students' names.
-They return result lines.
+Workers return result lines.
 """

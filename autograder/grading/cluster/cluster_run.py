@@ -1,4 +1,4 @@
-"""The instructor's side of a cluster run: sends batches to workers and collects their results."""
+"""Defines the instructor's side of a cluster run: sends batches to workers and collects results."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Cluster:
     """A backend for `grading.run.grade_class` that grades on the workers of a Dask scheduler.
 
     If a worker is lost, other workers grade its batches again. Raises `UserError` for an assignment
-    without hidden suites, or if no scheduler or no worker answers. Raises `GraderError` if a worker
-    has a different version of the grader.
+    without hidden suites, or if no scheduler or no worker responds. Raises `GraderError` if a
+    worker has a different version of the grader.
     """
 
     address: str
@@ -71,7 +71,7 @@ class _Lines:
     tier: Tier = Tier.NONE
 
     def take(self, task: Task, line: bytes) -> None:
-        """Passes on a result with the student's name added, which workers don't receive."""
+        """Passes on a result after adding the student's name, which workers don't receive."""
         submission, assignment = task
         result = SubmissionResult.from_json(json.loads(line))
         if result.suite_digest != self.scope.suite_digests[assignment.name]:

@@ -1,4 +1,4 @@
-"""The worker's side of a cluster run: keeps an `autograder grade -` process running."""
+"""Defines the worker's side of a cluster run: keeps an `autograder grade -` process running."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _module_of(part: str) -> str:
 
 
 def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
-    """Returns why an answer earns no points if it uses or copies a part; None if it does neither.
+    """Returns why an answer earns no points if it uses or copies a part; otherwise, None.
 
     `given` contains the parts that the exercise may use.
     """

@@ -127,7 +127,7 @@ class RemoteImplementation(RequestImplementation):
         return self._ready().ask_several(budget, batch)
 
     def _refuse(self, name: str) -> None:
-        """Raises an answer's fault if it is known without a call."""
+        """Raises an answer's fault if the fault is known without a call."""
         if name in self._answers.broken:
             raise AnswerFault(self._answers.broken[name])
         if text := self._refusal(name):

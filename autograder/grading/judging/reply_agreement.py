@@ -102,7 +102,7 @@ class Agreement:
     exact: tuple[tuple[int, int], ...]
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Returns whether a test is sure to pass with these replies; otherwise it still may."""
+        """Returns whether a test is sure to pass with these replies; if not, it may still pass."""
         if any(h != header for (h, _), header in zip(replies, self.headers, strict=True)):
             return False
         data = b"".join([data for _, data in replies])

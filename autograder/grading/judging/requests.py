@@ -1,4 +1,4 @@
-"""An implementation that calls answers by means of requests: operations with arguments.
+"""Defines an implementation that calls answers by means of requests: operations with arguments.
 
 Every reply is treated as hostile until its form has been checked. A reply that does not answer the
 request raises `AnswerProtocol`.

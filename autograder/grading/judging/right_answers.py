@@ -1,4 +1,4 @@
-"""Judges every question by its own code, even if an answer calls another one that is wrong.
+"""Judges every question by its own code, even if an answer calls another answer that is wrong.
 
 The wrong answer is replaced with the solution, which a separate worker runs with the usual limits
 and without any student's text. The replacement takes effect at the statement that defines the wrong

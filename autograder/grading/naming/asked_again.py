@@ -63,7 +63,7 @@ class AskedAgain:
     def _depends_on_calls(self) -> bool:
         """Returns whether calls to a layer are wrong only after other calls to the same layer.
 
-        Some of the wrong calls are repeated on a new layer, and must then be right.
+        Some of the wrong calls are repeated on a new layer, and must then be correct.
         """
         found: list[tuple[str, int]] = []
         for test in self._wrong:

@@ -106,7 +106,7 @@ class ChangedEntries:
     ) -> list[list[AnswerRecord]]:
         """Returns each answer's records of `tests`, or of their first `count` requests.
 
-        All answers are executed together. Returns an empty list if they end the worker.
+        All answers are executed together. Returns an empty list if the answers end the worker.
         """
         if not answers:
             return []

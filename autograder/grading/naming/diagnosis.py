@@ -62,7 +62,7 @@ class Diagnosis:
     def may_keep_draws(self, result: QuestionResult) -> bool:
         """Returns whether an answer may have kept random numbers from earlier calls.
 
-        This is assumed if any known mistake in the question draws random numbers.
+        This is assumed to be the case if any known mistake in the question draws random numbers.
         """
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
 
@@ -141,8 +141,8 @@ class Diagnosis:
     ) -> SearchResult:
         """Returns members of families, partial explanations, or a description of the results.
 
-        They are needed even if entries fit, because an entry that quotes names in its description
-        is not reported if the code contains none of them.
+        These rows are needed even if entries fit, because an entry that quotes names in its
+        description is not reported if the code contains none of the names.
         """
         if search.is_right:
             return SearchResult()

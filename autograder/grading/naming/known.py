@@ -331,7 +331,7 @@ def digest_of_families() -> str:
     """Returns a digest of the families' code, on which the members' numbers depend.
 
     The digest does not depend on docstrings, on comments on separate lines, on the file in which a
-    function or table is defined, or on words, which are looked up when a table is read.
+    function or table is defined, or on descriptions, which are looked up when a table is read.
     """
     tables = ((_FAMILIES / f"{name}.toml").read_text(encoding="utf-8") for name in _TABLES)
     return digest_of_code(_FAMILIES.glob("*.py"), tables)

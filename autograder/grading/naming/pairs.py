@@ -1,8 +1,9 @@
 """Finds two mistakes (members of families, or catalog entries) that together explain an answer.
 
-Two entries fit if each explains the wrong results that the other one leaves right. They need not be
-executed together. For other pairs, a table contains the results that known mistakes combined with
-frequent changes give in one call; pairs with the answer's result in that call are executed.
+Two entries fit if each explains the wrong results for which the other entry gives the right
+results. Such entries need not be executed together. For other pairs, a table contains the results
+that known mistakes combined with frequent changes give in one call; pairs with the answer's result
+in that call are executed.
 
 If one of two mistakes has no effect on a call, the pair's result is usually that of the other
 mistake. Therefore, two changes to the solution, or a change and the likeliest entry, are a likely
@@ -87,9 +88,9 @@ class PairSearch:
         """Returns a row for two entries that explain different numbers in the results.
 
         Such entries need not be executed together. Wherever one entry is right, the answer must
-        equal the other one. Each must explain a wrong number, because an entry that is right
-        everywhere would fit any answer. Where both are wrong, the answer must be wrong, too. The
-        pair must explain more numbers than any other pair.
+        equal the other entry. Each entry must explain a wrong number, because an entry that is
+        right everywhere would fit any answer. Where both entries are wrong, the answer must be
+        wrong, too. The pair must explain more numbers than any other pair.
         """
         table, every = self._table, range(len(self._came))
         places = [at for at in every if self._came[at].operation not in OF_GRADIENTS]
@@ -207,7 +208,7 @@ class PairSearch:
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
         """Returns pairs of two changes, and pairs of a change and an entry, the likeliest first.
 
-        Of several equal rows, pairs contain only the first.
+        If several rows are equal, pairs contain only the first of these rows.
         """
         places = [at for at in columns if self._is_informative(at)]
         right = _bits(self._figures(places, self._right))
@@ -284,8 +285,8 @@ class PairSearch:
 def known_pairs(table: Table, tests: Mapping[str, slice], changed_entries: ChangedEntries) -> Pairs:
     """Returns pairs of a mistake and a frequent change, with the sum of each pair's result.
 
-    The result is that of the call that distinguishes the most entries or, if the mistake is right
-    in this call, of a different one. A pair is left out if the call does not distinguish it from
+    The result is from the call that distinguishes the most entries or, if the mistake is right in
+    this call, from a different call. A pair is left out if the call does not distinguish it from
     its first mistake.
     """
     places = [

@@ -77,7 +77,7 @@ class Probe:
 
     @cached_property
     def requests(self) -> Mapping[str, tuple[Request, ...]]:
-        """The requests in each test; of tests that differ only in numbers, contains just one."""
+        """The requests in each test; if tests differ only in numbers, includes only one of them."""
         rehearsal = rehearse(self._runner, self._suite, self._seed, self._question)
         asked = self._runner.different_tests(self._suite, self._question)
         return {
@@ -171,7 +171,7 @@ class Probe:
         return answered(events_of(self.requests[test][: len(replies)], replies))
 
     def judged(self, test: str, replies: Replies) -> AnswerRecord:
-        """Runs a test on known replies; returns their record, with the test's words and shares."""
+        """Runs a test on known replies; returns their record, with the message and the shares."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():

@@ -1,4 +1,4 @@
-"""Compact records of an answer's replies in a test, for storing and comparing many of them.
+"""Defines compact records of an answer's replies in a test, to store and compare many records.
 
 A reply becomes an `Event` (see `probe`), and an event becomes a `Call`. A tensor is represented by
 its shape and dtype, some of its values, and two sums of all values with random weights: if tensors
@@ -55,7 +55,7 @@ _MOST_CHARACTERS = 4000
 #: the maximum length of a value without tensors, in characters
 _LONGEST_VALUE = 200
 OF_GRADIENTS = ("gradients", "layer_gradients")
-#: the words for a test that passed, and for one that makes other requests for this answer
+#: recorded for a test that passes, and for a test that makes other requests for this answer
 PASSED, OFF_PLAN = "passed", "asks something else"
 #: the errors that answers raise on purpose
 _ON_PURPOSE = ("ValueError", "KeyError")
@@ -142,7 +142,7 @@ class Call:
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """An answer's record in a test: every call and, if chance is involved, the test's words."""
+    """An answer's record in a test: every call and, if chance is involved, the test's message."""
 
     calls: tuple[Call, ...]
     words: str = ""
@@ -186,25 +186,25 @@ class AnswerRecord:
 
 
 class RecordedAnswers(Protocol):
-    """An answer's records, by test; `judged` adds words and shares for stochastic answers."""
+    """An answer's records, keyed by test; `judged` is for stochastic answers."""
 
     def answered(self, test: str) -> AnswerRecord:
         """Returns the record of one test."""
 
     def judged(self, test: str) -> AnswerRecord:
-        """Returns the record in a test, with the test's words and shares."""
+        """Returns the record in a test, with the test's message and shares."""
 
 
 def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> AnswerRecord:
     """Returns an answer's record in a test from its events.
 
-    Only stochastic answers are compared by their shares and by the test's words.
+    Only stochastic answers are compared by their shares and by the test's message.
     """
     return AnswerRecord(tuple(_call(event, with_shares) for event in events), words)
 
 
 def in_words(message: str) -> str:
-    """Returns a message without numbers and without the student's own words."""
+    """Returns a message without numbers and without text that the student wrote."""
     return _NUMBER.sub("#", _OWN_WORDS.sub("", message))
 
 
@@ -216,7 +216,8 @@ def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
     """Returns whether a share is in or near the range of the shares that were drawn.
 
-    If these have few different values, such as 0 and 1, the share must equal one of them.
+    If the shares that were drawn have few different values, such as 0 and 1, the share must equal
+    one of them.
     """
     low, high = min(drawn), max(drawn)
     rounding = _ROUNDING * max(abs(low), abs(high), 1e-2)

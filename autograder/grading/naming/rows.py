@@ -1,4 +1,4 @@
-"""A question's mistakes as rows, each with a name and a text for students."""
+"""Defines the rows for a question's mistakes, each with a name and a text for students."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Row:
 
     `code` contains the names that the description quotes; an answer without any of them has a
     different mistake. Of the rows that fit, the one with the lowest rank is reported. `words`
-    describe the mistake. The row for a family's member also has the number of the `member`, a
-    `detail` about it, and the family's `key` and hint, `lead`. `in_check` is true if the mistake
-    changes which inputs are refused.
+    contains the description of the mistake. The row for a family's member also has the number of
+    the `member`, a `detail` about it, and the family's `key` and hint, `lead`. `in_check` is true
+    if the mistake changes which inputs are rejected.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Returns a row that describes two mistakes, named after the one with the lower rank.
+        """Returns a row that describes two mistakes, named after the mistake with the lower rank.
 
-        If only one of them says what is wrong, the other may be a different way to get the same
-        values.
+        If only one of the two descriptions says what is wrong, the other mistake may be a different
+        way to get the same values.
         """
         told = [row for row in (one, other) if not row.is_vague]
         if len(told) == 1:
@@ -92,7 +92,8 @@ class Row:
     def to_json(self) -> Any:
         """Returns the row as a table stores it: an entry's name, or a family's key.
 
-        A table does not contain words, because words may change although the results stay the same.
+        A table does not contain descriptions, because these may change although the results stay
+        the same.
         """
         if self.is_entry:
             return self.name
@@ -116,7 +117,7 @@ class Row:
         return _as_if(self.detail or self.words, self.lead) if self.lead else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
-        """Returns True if code contains a name that the description quotes, or it quotes none."""
+        """Returns True if code contains a name that the description quotes, or none is quoted."""
         return not self.code or not names_in(text).isdisjoint(self.code)
 
 
@@ -150,7 +151,7 @@ def hint_of(variant: Variant) -> str:
 
 
 def _happens_in(variant: Variant) -> str:
-    """Returns an entry's words for a sentence about two mistakes."""
+    """Returns an entry's description in a form that fits into a sentence about two mistakes."""
     confused, _, happens = variant.confuses.rstrip(".").partition(": ")
     return happens or f"it confuses {confused}"
 

@@ -65,7 +65,7 @@ class ExplainedCalls:
     def is_most(self) -> bool:
         """Returns whether the mistake explains most calls.
 
-        It must explain more calls than it leaves open, and at least twice as many as it
+        The mistake must explain more calls than it leaves open, and at least twice as many as it
         contradicts.
         """
         return self.wrong > self.left and self.wrong >= _MORE * self.against
@@ -230,7 +230,7 @@ class Search:
     def _tells(self, row: Row) -> bool:
         """Returns whether a row may be reported.
 
-        If all wrong values are nan, its words must mention nan.
+        If all wrong values are nan, the row's description must mention nan.
         """
         return not self.is_nan or "nan" in row.words
 
@@ -261,7 +261,7 @@ class Search:
         return self.answers.judged(test).is_among(samples.judged)
 
     def _fails_alike(self, row: int) -> bool:
-        """Returns whether an entry fails with the same words as an answer without wrong replies."""
+        """Returns whether an entry and an answer without wrong replies fail in the same words."""
         return all(
             self.table.words.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
@@ -282,7 +282,7 @@ class Search:
         return SearchResult(entries, [row for row in rows if not row.is_entry], note)
 
     def _hopes(self) -> dict[int, ExplainedCalls]:
-        """Returns, by row, optimistic counts of the calls that the row explains."""
+        """Returns, for each row, optimistic counts of the calls that the row explains."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self.came), np.int64)
         for at, known in enumerate(self.table.answers):
@@ -307,8 +307,8 @@ class Search:
         """Returns how many calls a row explains, or zeros if this can't be computed.
 
         A stochastic entry must also explain most of the calls that don't depend on chance; failing
-        with the same words is not enough. The comparison stops when the remaining calls can't make
-        up for those that the row contradicts.
+        with the same message is not enough. The comparison stops when the remaining calls can't
+        make up for those that the row contradicts.
         """
         whole, by_chance, left = ExplainedCalls(), ExplainedCalls(), sum(self._missed.values())
 
@@ -336,9 +336,10 @@ class Search:
     def unraised(self) -> list[Row]:
         """Returns a row for a mistake in an answer that also fails to raise errors, or [].
 
-        The mistake must explain all wrong values. It may depend on chance, because the two mistakes
-        are not executed together. The second one is a row that lacks the same errors and, instead
-        of one, returns an equal value; if there is no such row, general words are used.
+        The mistake must explain all wrong values. The mistake may depend on chance, because the two
+        mistakes are not executed together. The second mistake is a row that lacks the same errors
+        and, instead of an error, returns an equal value; if there is no such row, a general
+        description is used.
         """
         missing = np.array([*map(Call.misses_error, self.came, self.right)], bool)
         wrong = np.array([*map(Call.is_wrong, self.came, self.right)], bool)
@@ -376,10 +377,10 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
     """Returns whether a row's call explains the answer's call, contradicts it, or leaves it open.
 
     A row need not explain a call that fails for a different reason, such as an unknown device or
-    dtype. Nor must it explain gradients: if two numbers are equal, gradients depend on how the
-    larger one is found. Where a row returns nan, other code with the same mistake may return
-    numbers (for example, torch's attention if all keys are hidden) or the right result (a variance
-    that divides by `max(D - 1, 1)`).
+    dtype. A row need not explain gradients either: if two numbers are equal, gradients depend on
+    how the larger one is found. Where a row returns nan, other code with the same mistake may
+    return numbers (for example, torch's attention if all keys are hidden) or the right result (a
+    variance that divides by `max(D - 1, 1)`).
     """
     came, right = outcome.came, outcome.right
     if came.equals(own):  # zeros say little, because many mistakes hide everything

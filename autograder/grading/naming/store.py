@@ -1,4 +1,4 @@
-"""Keeps tables of known mistakes in the course, where they are distributed, and in a cache.
+"""Keeps tables of known mistakes in the course, in which they are distributed, and in a cache.
 
 A table's key is a digest of everything on which its results depend. For each question, the course
 contains one table, which is committed with the suite. If there is no table for the current suite,

@@ -1,4 +1,4 @@
-"""Tables with known mistakes' results for the probe, which are computed once and kept.
+"""Defines tables of the results that known mistakes give for the probe; tables are made once.
 
 A table has a row for each mistake and a column for each request. A request has only a few different
 results, so a cell contains the number of a result. Catalog entries are students' answers: they run
@@ -60,7 +60,7 @@ class Pairs:
     """Pairs of mistakes, and a number that stands for each pair's result for one request.
 
     For each pair, `ids` contains the column of the request, the row of a mistake, and the number of
-    a second one (see `ChangedEntries.second`).
+    a second mistake (see `ChangedEntries.second`).
     """
 
     ids: NDArray[np.int16] = field(default_factory=lambda: np.zeros((0, 3), np.int16))
@@ -118,7 +118,7 @@ class Table:
         return replace(self, rows=tuple(rows))
 
     def to_bytes(self) -> bytes:
-        """Returns the table as the content of a file, without the entries' words."""
+        """Returns the table as the content of a file, without the entries' descriptions."""
         calls = [call for answers in self.answers for call in answers]
         drawn = [call for found in self.samples.values() for a in found.judged for call in a.calls]
         figures = np.array([figure for call in calls for figure in call.figures], np.float64)
@@ -204,7 +204,7 @@ class RowAnswers:
         return AnswerRecord(tuple(answers[number] for answers, number in known))
 
     def judged(self, test: str) -> AnswerRecord:
-        """Returns the record of one test, with the test's words and shares."""
+        """Returns the record of one test, with the test's message and shares."""
         samples = self.table.samples.get((self.row, test))
         if samples:
             return samples.judged[0]

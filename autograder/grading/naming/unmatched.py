@@ -16,7 +16,7 @@ from .where import SHOWN, CallFacts, where_right
 
 #: hints by topic
 _LEADS: Mapping[str, str] = SHOWN["leads"]
-#: the id and the words for answers with right values and wrong gradients
+#: the id and the description of answers with right values and wrong gradients
 GRADIENTS = "all_values_are_right_and_gradients_are_not"
 _GRADIENTS_WRONG = "all values are right, but gradients are not"
 _ONLY_NAN = "every wrong result has nan, and no finite number but 0"
@@ -131,7 +131,7 @@ def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> li
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about what right calls share, or about the error that all wrong calls raise."""
+    """Returns a row about what correct calls have in common, or about the error in wrong calls."""
     wrong = _wrong(*_came_and_right(known, question, answers))
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _LEADS["gradients"], _GRADIENTS_WRONG)]
@@ -255,7 +255,8 @@ def _some_names(names: Sequence[str]) -> str:
 def kind_returned(answer: Records, right: Records) -> tuple[str, str]:
     """Returns an id and a sentence for the wrong type that all results have.
 
-    Both are empty if any result has the right type, or if there are different wrong types.
+    Both the id and the sentence are empty if any result has the right type, or if there are
+    different wrong types.
     """
     calls = [
         (own.form, asked.form)

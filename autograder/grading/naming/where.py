@@ -1,4 +1,4 @@
-"""Describes a property that all right calls have and no wrong call has.
+"""Describes a property that all correct calls have and no wrong call has.
 
 The description is about the calls, so it is true of any code with the same results.
 """
@@ -28,7 +28,7 @@ _CALLS = ("call", "forward")
 _ON_CPU = "on the CPU"
 #: letters for the ratio of two sizes, every value of which is equally informative, even 1
 _RATIOS = "R"
-#: the minimum numbers of different right calls and different wrong calls that a description needs
+#: the minimum numbers of different correct calls and different wrong calls that a description needs
 _RIGHT, _WRONG = 3, 4
 _NO_OTHER = "in no other call that should return a result"
 _HIDING = "otherwise only in calls that hide the mistake, with a size of 1 or two equal sizes"
@@ -41,7 +41,7 @@ class CallFacts:
     `is_raised` is true if an unexpected error was raised, and `is_accepted` is true if the expected
     error was not raised.
 
-    `is_telling` is false if a wrong answer may be right by luck: in calls that ask for gradients,
+    `is_telling` is false if a wrong answer may be correct by luck: in calls that ask for gradients,
     in calls on a device without numbers, and in calls in which a size is 1 (a single key gets all
     the weight) or a leading size equals a different dimension.
     """
@@ -172,16 +172,16 @@ def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
             yield part, letters_of(part), size
 
 
-# functions about conditions that hold for the right calls
+# functions about conditions that hold for the correct calls
 
 
 def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
-    """Returns the words for what right calls have in common, a sentence for students, and a hint.
+    """Returns a description of what correct calls share, a sentence for students, and a hint.
 
     Uses the condition that explains the most calls. Returns empty strings if several conditions
     explain equally many, because each would be a guess, or if a call that must raise an error was
-    accepted, which is a different mistake. The sentence is about the calls in the tests;
-    uninformative calls may also be right.
+    accepted, which is a different mistake. The sentence is about the calls in the tests; calls that
+    reveal little may also be correct.
     """
     nothing = "", "", ""
     wrong = {case.key for case in cases if not case.is_right}
@@ -202,10 +202,10 @@ def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
 
 
 def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
-    """Returns how many different right calls meet a condition, or 0 if a wrong call does.
+    """Returns how many different correct calls meet a condition, or 0 if a wrong call meets it.
 
-    Also returns 0 if an informative call is right without meeting the condition, or if a different
-    size is 1 in all calls that meet it, because that size may be the reason.
+    Also returns 0 if a call that reveals much is correct without meeting the condition, or if a
+    different size is 1 in all calls that meet it, because that size may be the reason.
     """
     pairs = list(zip(cases, holds, strict=True))
     if any(
@@ -221,10 +221,10 @@ def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
 
 
 def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
-    """Yields conditions in words, each with a list that says which calls meet it.
+    """Yields conditions as text, each with a list that says which calls meet the condition.
 
     An answer that is right for equal sizes need not be right if one size is smaller than the other,
-    or a multiple of it. Therefore, these conditions need a right call with different sizes.
+    or a multiple of it. Therefore, these conditions need a correct call with different sizes.
     """
     for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
         yield fact, [case.facts.get(fact, False) for case in cases]

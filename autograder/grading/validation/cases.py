@@ -1,6 +1,6 @@
-"""Makes submissions with known verdicts: solutions, stubs, alternatives, mistakes, and others.
+"""Makes submissions with known verdicts: solutions, stubs, alternatives, mistakes and others.
 
-Each is made in two forms: as a module and as a notebook.
+Each submission is made in two forms: as a module and as a notebook.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ FORMS = ("module", "notebook")
 class Case:
     """A submission with a known verdict; `question` and `name` are empty for a whole module.
 
-    If a combination, or an answer with a known intent, gets a name, it must be one of those in
-    `fitting`.
+    If a combination, or an answer with a known intent, gets a name, the name must be in `fitting`.
     """
 
     kind: str

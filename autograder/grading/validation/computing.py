@@ -1,6 +1,6 @@
 """Finds anything that code may do besides computing, because a course's answers must only compute.
 
-Everything that is not listed is refused: names from Python or a library, attributes of values, and
+Everything that is not listed is rejected: names from Python or a library, attributes of values, and
 changes to a library. Therefore, dangerous functions, such as those that open files, need not be
 listed.
 

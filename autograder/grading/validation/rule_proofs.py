@@ -1,7 +1,7 @@
 """Checks that questions' rules are stated in their files and enforced by their suites.
 
 A rule forbids a call or promises an error. For each rule, the suite is run with an answer that
-breaks the rule and is otherwise right, which the suite must refuse.
+breaks the rule but is otherwise correct, and must reject this answer.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _missing(
 
 
 def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
-    """Returns whether a suite refuses a call, by name and by operator, and gives the advice."""
+    """Returns whether a suite rejects a call, by name and by operator, and gives the advice."""
     for by_name in (True, False):
         answer: Any = _BreaksRule(runner.solution(suite), rule, by_name)
         outcome = runner.first_failure(suite, question, answer, _SEED)

@@ -71,7 +71,7 @@ class ValidationReport:
     rules: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-#: advice for authors if a generated test refuses an answer that they know is right
+#: advice for authors if a generated test rejects an answer that they know is correct
 _ROUNDING = (
     "\n  if this answer is right and only its rounding differs, let the generated tests compute in "
     "float64: Traits(..., dtype=torch.float64) in the hidden suite"
@@ -93,13 +93,13 @@ def validate(
 ) -> ValidationReport:
     """Grades every case of some assignments or exercises (default: all).
 
-    Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Of the cases for these, the `wanted`
-    ones are graded. All get the inputs for one `seed`, so that the results of known mistakes are
-    computed only once. `starts` is called with the number of cases, `judged` after each case, and
-    `on_question` with each question's result. `start_sandbox` provides the fork server. The results
-    of known mistakes are kept in the course, for everybody who grades with it. Raises
-    `IsolationUnavailable` if no tier works, `UserError` for a name that the course does not have,
-    and `ContentError` for content that can't be judged.
+    Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Of the cases for these assignments or
+    exercises, the `wanted` cases are graded. All cases get the inputs for one `seed`, so that the
+    results of known mistakes are computed only once. `starts` is called with the number of cases,
+    `judged` after each case, and `on_question` with each question's result. `start_sandbox`
+    provides the fork server. The results that known mistakes give are kept in the course, for
+    everybody who grades with it. Raises `IsolationUnavailable` if no tier works, `UserError` for a
+    name that the course does not have, and `ContentError` for content that can't be judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]

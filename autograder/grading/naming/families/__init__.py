@@ -1,4 +1,4 @@
-"""Families of mistakes: small changes to a solution's steps, each with a description."""
+"""Defines families of mistakes: small changes to a solution's steps, each with a description."""
 
 from __future__ import annotations
 

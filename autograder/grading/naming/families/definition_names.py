@@ -25,7 +25,7 @@ class DefinitionNames:
     layers: frozenset[str]
     #: the name of the layer that a node creates
     made: Mapping[ast.AST, str]
-    #: the words for a layer without parameters, by the layer's name
+    #: the description of a layer without parameters, keyed by the layer's name
     others: Mapping[str, str]
     #: the parent of each node
     around: Mapping[ast.AST, ast.AST]
@@ -53,7 +53,7 @@ class DefinitionNames:
         return cls(frozenset(arguments), frozenset(made.values()), made, others, around)
 
     def meaning(self, node: ast.AST | None) -> str:
-        """Returns the meaning of a name in words; empty if only this code uses the name."""
+        """Returns a description of a name; empty if only this code uses the name."""
         if isinstance(node, ast.Name):
             own = f"`{node.id}`" if node.id in self.arguments else ""
             return own or DETAILS["concepts"].get(node.id, "")
@@ -65,14 +65,14 @@ class DefinitionNames:
         return f"`{node.attr}`" if is_layer and isinstance(node, ast.Attribute) else ""
 
     def called(self, node: ast.AST) -> str:
-        """Returns words for the function or layer that is called."""
+        """Returns a description of the function or layer that is called."""
         if not isinstance(node, ast.Call):
             return ""
         name = ast.unparse(node.func).rpartition(".")[2]
         return self.layer(node.func) or self.others.get(name, "") or DETAILS["called"].get(name, "")
 
     def size(self, node: ast.AST | None) -> str:
-        """Returns the meaning of a size in words; empty if only this code uses the size."""
+        """Returns a description of a size; empty if only this code uses the size."""
         if isinstance(node, ast.Constant):
             return f"{ast.unparse(node)}, whatever the input is"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):

@@ -1,7 +1,7 @@
-"""Describes in words which step, tensor or size a change affects.
+"""Describes which step, tensor or size a change affects.
 
-The words say that an answer behaves as if the change had been made, which is true of all code that
-behaves in this way.
+The description says that an answer behaves as if the change had been made, which is true of all
+code that behaves in this way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PARTS_LEFT_OUT, _FAR = DETAILS["parts_left_out"], DETAILS["far"]
 
 
 def detail_of(names: DefinitionNames, key: str, parts: Sequence[Part]) -> str:
-    """Returns a sentence that is more detailed than the family's words; empty if there is none."""
+    """Returns a sentence that is more detailed than the family's; empty if there is none."""
     if key in (ids.BIAS_LEFT_OUT, ids.BIAS_TOO_MANY):
         return _of_bias(key, [names.made.get(node, "") for node, _ in parts])
     if key in _OF_WRAPPED:
@@ -132,7 +132,7 @@ def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _wrapped(names: DefinitionNames, words: str, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns the words and where the change is; empty if its place can't be described."""
+    """Returns a description of the change and its location; empty if the location is unknown."""
     node = other.body[0] if isinstance(other, ast.FunctionDef) else node  # it changes an argument
     if isinstance(node, ast.Return):
         return f"{words} (in the result)"
@@ -141,7 +141,7 @@ def _wrapped(names: DefinitionNames, words: str, node: ast.AST, other: ast.AST |
 
 
 def _of_bias(key: str, names: Sequence[str]) -> str:
-    """Returns a sentence about layers that lack a bias, or have one that is not required."""
+    """Returns a sentence about layers that lack a bias, or have a bias that is not required."""
     if not all(names):
         return ""
     *first, last = (f"`{name}`" for name in names)

@@ -34,7 +34,7 @@ def _others(table: str, operation: ast.AST) -> list[Any]:
 
 
 def operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields each operand alone; for a difference, a quotient or a power, only the first one."""
+    """Yields each operand alone; for a difference, quotient or power, only the first operand."""
     if isinstance(node, ast.BinOp):
         yield from (node.left,) if isinstance(node.op, _ONE_SIDED) else (node.left, node.right)
 

@@ -78,7 +78,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _of_value(value: ast.expr) -> Iterator[Text]:
-    """Yields changes to a value that is assigned or returned; none for a tuple or a constant."""
+    """Yields changes to an assigned or returned value; none for a tuple or a constant."""
     if not isinstance(value, ast.Tuple | ast.Constant):
         yield from _filled(_WRAPPED, e=ast.unparse(value))
 
@@ -101,7 +101,7 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
 
 
 def _later_first(scope: Scope) -> tuple[str, ...]:
-    """Returns the first two names, then the others in reverse: later ones are likelier."""
+    """Returns the first two names, then the others in reverse, because later names are likelier."""
     return (*scope.names[:2], *scope.names[:1:-1])
 
 
@@ -197,7 +197,7 @@ def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
 
 
 def _sizes(scope: Scope) -> Iterator[str]:
-    """Yields sizes; arguments' sizes come first, because computed tensors often have the same."""
+    """Yields sizes, arguments' sizes first: computed tensors often have the same sizes."""
     for name in scope.names[:2]:
         yield from (f"{name}.shape[{dim}]" for dim in (-1, -2, 0, 1))
     yield from (f"self.{name}" for name in scope.attributes)

@@ -1,7 +1,7 @@
-"""Reads descriptions of families of mistakes, and hints for them, by id, from `words.toml`.
+"""Reads the descriptions of families of mistakes, and hints for them, from `words.toml`.
 
-The changes to each step, with their families, are in `steps.toml`; words for parts of a solution
-are in `details.toml`.
+The changes to each step, with their families, are in `steps.toml`; descriptions of parts of a
+solution are in `details.toml`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
 
 
 def words_of(key: str) -> str:
-    """Returns a family's effect, in words to put after "This answer behaves as if"."""
+    """Returns a family's effect, as a text to put after "This answer behaves as if"."""
     words: str = _WORDS[key]["words"]
     return words
 
@@ -47,7 +47,7 @@ def lead_of(key: str) -> str:
 
 
 def id_of(words: str) -> str:
-    """Returns the id for words, or for a family's key, as it is written in results."""
+    """Returns the id of a description, or of a family's key, in the form that results contain."""
     return _NO_NAME.sub("_", words.lower()).strip("_")
 
 
