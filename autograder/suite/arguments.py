@@ -1,8 +1,8 @@
 """Draws a test's arguments from a recorded seed, and checks them after the call.
 
-The call must not change its arguments. Gradients with respect to them are compared for random
-cotangents, which have the value's shape. An argument is a tensor, or a tuple or list that may
-contain tensors.
+The call must not change its arguments. Gradients with respect to the arguments are compared for
+random cotangents, which have the value's shape. An argument is a tensor, or a tuple or list that
+may contain tensors.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _is_meta(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GradientFault:
-    """A wrong gradient, with its place and a text; `got` is None if there was no gradient."""
+    """A wrong gradient, its place, and a description; `got` is None if there was no gradient."""
 
     place: str
     text: str
@@ -157,7 +157,7 @@ class GradientFault:
 def weight_faults(
     got: Mapping[str, Any], expected: Mapping[str, Any], compare: Compare
 ) -> Iterator[GradientFault]:
-    """Yield those gradients with respect to weights that differ from the expected ones."""
+    """Yield the gradients with respect to weights that differ from the expected gradients."""
     for name, other in expected.items():
         text = compare(got.get(name), other)
         if text is not None:
@@ -167,7 +167,7 @@ def weight_faults(
 def gradient_faults(
     args: Sequence[Any], got: Sequence[Any], expected: Sequence[Any], compare: Compare | None = None
 ) -> Iterator[GradientFault]:
-    """Yield those gradients with respect to arguments that differ from the expected ones."""
+    """Yield the gradients with respect to arguments that differ from the expected gradients."""
     compare = compare or gradient_difference
     for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
         yield from _faults(f"argument {index + 1}", arg, one, other, compare)

@@ -1,4 +1,4 @@
-"""Compares a result with the expected result, and describes the difference in words."""
+"""Compares a result with the expected result, and describes the difference."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Toleranc
     grow.
 
     An entry in a gradient is a sum of terms of that magnitude, so even an entry near zero has their
-    rounding errors, for example from a scale that a right answer keeps in float32. In float32,
+    rounding errors, for example from a scale that a correct answer keeps in float32. In float32,
     terms that cancel leave an error that is ten times as large.
     """
     bound = tolerance_of(expected.dtype)
@@ -67,7 +67,7 @@ def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Toleranc
 
 
 def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> str | None:
-    """Return None if `got` is right; otherwise, say where and by how much it differs."""
+    """Return None if `got` is correct; otherwise, say where and by how much it differs."""
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(got, expected, tolerance)
     if isinstance(expected, tuple | list):

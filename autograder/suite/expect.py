@@ -55,7 +55,7 @@ class Expect:
     """Makes assertions about the answers to one exercise.
 
     In public suites, `solution` is None: they compare only with given values. With `soft`, a test
-    continues after a failure, and `failures` keeps the first one.
+    continues after a failure, and `failures` keeps the first failure.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Expect:
     ) -> Any:
         """Assert that the answer equals the solution on these arguments, and changes none of them.
 
-        Returns the answer's value if it is right, otherwise the solution's. Compares type, shape,
+        Returns the answer's value if it is correct, otherwise the solution's. Compares type, shape,
         dtype, and values within the default tolerance for the expected dtype; with `after`,
         compares the results of that function instead. With `no_grad`, the call is made under
-        `torch.no_grad()`. By default, every second call in a test is, because an answer may compute
-        differently if no gradients are needed.
+        `torch.no_grad()`. By default, every second call in a test is made in this way, because an
+        answer may compute differently if no gradients are needed.
         """
         expected = self.solution.call(question, args).value
         if no_grad is None:
@@ -124,7 +124,7 @@ class Expect:
     ) -> Any:
         """Assert that the answer equals a value, and changes no argument.
 
-        Returns the answer's value if it is right, otherwise `expected`. With `after`, the results
+        Returns the answer's value if it is correct, otherwise `expected`. With `after`, the results
         of that function for both values are compared.
         """
         right = expected
@@ -264,10 +264,10 @@ class Expect:
     def allowed(
         self, question: str, *args: Any, rule: Forbidden, backward: bool | None = None
     ) -> None:
-        """Assert that the answer's code contains no call that the rule forbids, and makes none.
+        """Assert that the answer's code neither contains nor makes a call that the rule forbids.
 
-        This is checked for a call without gradients, and for a call with gradients and its backward
-        pass; `backward` selects one of the two.
+        The answer is checked in a call without gradients, and in a call with gradients and its
+        backward pass; `backward` selects one of the two.
 
         An answer that raises an error for these arguments breaks no rule, because other tests
         report the error. An answer that behaves differently only while it is watched breaks every

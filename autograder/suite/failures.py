@@ -63,7 +63,9 @@ class WrongAnswer(AssertionError):
 
 
 class Failures:
-    """The failures in one test. With `soft`, the test continues after them, to make all its calls.
+    """The failures in one test.
+
+    With `soft`, the test continues after a failure, to make all its calls.
 
     `first` is the failure that counts; without `soft`, it is raised immediately.
     """
@@ -75,7 +77,8 @@ class Failures:
     def add(self, described: Callable[..., Exception], *args: Any) -> None:
         """Record the failure `described(*args)` if `soft` is true; otherwise, raise it.
 
-        Only the first failure is described, because that takes longer than finding it.
+        Only the first failure is described, because describing a failure takes longer than finding
+        it.
         """
         if not self._soft:
             raise described(*args)
@@ -176,8 +179,8 @@ def report_assertion(
     """Return the failure for an assertion; `likely` is the test's own explanation.
 
     If the assertion is about a property, the explanation is shown as something to remember or, if
-    it is a question, as the next step, because a wrong value can have many causes. If it is about
-    an error or about weights, the explanation is shown as the likely cause.
+    it is a question, as the next step, because a wrong value can have many causes. If the assertion
+    is about an error or about weights, the explanation is shown as the likely cause.
     """
     kind = LIKELY
     if about is ExpectationKind.PROPERTY:
@@ -239,8 +242,8 @@ def wrong_refusal(
 def merge_equal_causes(messages: Sequence[tuple[str, str, str]]) -> list[str]:
     """Shorten messages that have the same cause, given (title, message, cause) for each failure.
 
-    The first message with a cause says how many other tests have it, and the others refer to the
-    first one.
+    The first message with a cause says how many other tests have it, and the other messages refer
+    to the first.
     """
     counts: dict[str, int] = {}
     for _, _, cause in messages:

@@ -1,7 +1,7 @@
 """Finds calls that a question does not allow, by dispatched operators and by names in the code.
 
 If a question forbids calls, the tests of this rule call the answer twice, once watched and once
-unwatched; an answer that behaves differently only while it is watched is refused. Code that might
+unwatched; an answer that behaves differently only while it is watched is rejected. Code that might
 evade a rule does not change the verdict, but is a reason for a person to look at it.
 """
 
@@ -91,7 +91,7 @@ class Forbidden:
 def rules_of(suite: str) -> Mapping[str, Forbidden]:
     """Return the forbidden calls for each question in a suite, which passes its `__file__`.
 
-    They are declared in `rules.toml`: see `course.rules`.
+    The calls are declared in `rules.toml`: see `course.rules`.
     """
     declared = {name: rules.not_allowed for name, rules in rules_beside(Path(suite)).items()}
     return {
@@ -208,8 +208,8 @@ def _can_hide(text: str) -> bool:
 def _lookups(node: ast.AST, texts: ExpressionTexts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
     """Yield each expression that looks up names by strings, with the possible strings.
 
-    There are none if names are only compared or assigned. A string that is written as a constant or
-    a sum of constants is not included, because the rule itself finds it.
+    If names are only compared or assigned, there are no strings. A string that is written as a
+    constant or a sum of constants is not included, because the rule itself finds it.
     """
     match node:
         case ast.Call(ast.Name("getattr") as place, [ast.Name("self"), text, *_]):

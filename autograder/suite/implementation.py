@@ -1,8 +1,8 @@
 """Defines the interface through which a suite calls an implementation, wherever it runs.
 
 `suite.local` calls a module in this process, and `grading.judging.remote` calls a sandboxed worker.
-Both copy the arguments first, so an answer never changes a test's own objects. This module also
-writes calls as text, such as `attention_scores((2, 5, 4), (2, 7, 4))`.
+Both implementations copy the arguments first, so an answer never changes a test's own objects. This
+module also writes calls as text, such as `attention_scores((2, 5, 4), (2, 7, 4))`.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Layer(Protocol):
         """Call the layer several times; return the values as they are after the last call."""
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Return a copy of each trainable parameter by its name, in registration order."""
+        """Return copies of the trainable parameters, keyed by name, in registration order."""
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
         """Set weights by name; raise `AnswerRaised` for an unknown name or a wrong shape.

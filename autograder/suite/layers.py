@@ -60,10 +60,11 @@ Weights = Callable[[str, tuple[int, ...]], torch.Tensor]
 class ExpectLayer:
     """A layer that was built from the answer's class and from the solution's.
 
-    Both get the same random weights, which differ between parameters. Raises `AssertionError` if
-    the answer lacks a weight. In a public suite, there is no solution: the answer's weights depend
-    only on their names and shapes; call `load` to set other weights, and compare with given values.
-    `weights` makes the initial weights; by default, they are drawn from a normal distribution.
+    Both layers get the same random weights, which differ between parameters. Raises
+    `AssertionError` if the answer lacks a weight. In a public suite, there is no solution: the
+    answer's weights depend only on their names and shapes; call `load` to set other weights, and
+    compare with given values. `weights` makes the initial weights; by default, they are drawn from
+    a normal distribution.
     """
 
     def __init__(
@@ -170,7 +171,10 @@ class ExpectLayer:
         tolerance: Tolerance | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that `forward` returns the solution's value and changes no argument; return it."""
+        """Assert that `forward` returns the solution's value and changes no argument.
+
+        Return the value.
+        """
         expected = self.reference.forward(args).value
         return self.value(args, expected, likely=likely, tolerance=tolerance, no_grad=no_grad)
 
@@ -185,7 +189,7 @@ class ExpectLayer:
     ) -> Any:
         """Assert that `forward` returns the expected value, and changes no argument.
 
-        Return the answer's value if it is right; otherwise, return the expected one.
+        Return the answer's value if it is correct; otherwise, return the expected one.
         """
         right = expected
         with self._failures.softly():
@@ -226,7 +230,7 @@ class ExpectLayer:
         """Assert that `forward` works on a second device (meta), and returns its value there.
 
         Both layers remain on that device. Meta tensors have no numbers, so compare values before
-        this.
+        you call this method.
         """
         usual = self._reference or self.answer
         expected = on_second_device(usual.forward(args).value)

@@ -20,7 +20,7 @@ METHOD_OF_A_VALUE = "Tensor"
 
 @lru_cache(maxsize=64)  # several tests need the same names
 def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return the dotted names in the definition of `answer` and in those that it reaches.
+    """Return the dotted names in the definition of `answer` and in the definitions that it reaches.
 
     Names that are reached only through a name in `apart` do not count.
 
@@ -66,8 +66,8 @@ def _given(definition: ast.stmt) -> frozenset[str]:
 def definitions_reached(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
     """Return `answer` and the names that its definition refers to, directly or indirectly.
 
-    This includes names that the module does not define. Definitions of the names in `apart` are
-    not followed.
+    The result includes names that the module does not define. Definitions of the names in `apart`
+    are not followed.
     """
     definitions = _read(source).definitions
     waiting, reached, seen = [answer], set[str](), set[int]()
@@ -140,7 +140,10 @@ def _read(source: str) -> _Module:
 
 
 def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
-    """Add a definition. It replaces earlier ones unless it uses the earlier value."""
+    """Add a definition.
+
+    The definition replaces earlier definitions of the name unless it uses the earlier value.
+    """
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
         return
     definitions = module.definitions
@@ -206,7 +209,7 @@ _WITHOUT_NAMES = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.Co
 
 
 def _nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those below it that may contain names; this is faster than `ast.walk`."""
+    """Yield a node and all nodes below that may contain names; this is faster than `ast.walk`."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

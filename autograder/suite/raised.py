@@ -1,8 +1,8 @@
 """Explains an error that an answer raised, and gives advice.
 
 The first matching row in the tables counts; an error that matches no row still gets a text about
-errors, never one about values. `check`, on the command line and in notebooks, uses the same tables,
-but knows more about where an error occurred.
+errors, never a text about values. `check`, on the command line and in notebooks, uses the same
+tables, but knows more about where an error occurred.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _REDUCED = r"\.(?:sum|amax|amin|mean|norm|var)\((?!.*keepdim)[^()]*-?\d"
 OF_LINES: tuple[Row, ...] = (
     row(
         # if neither factor is a batch, torch calls them mat1 and mat2, or mat and vec; errors about
-        # batches are from `bmm`, which refuses any other number of dimensions, however they are
+        # batches are from `bmm`, which rejects any other number of dimensions, however they are
         # transposed
         r"^(?!IndexError|.*(?:mat1 and mat2|mat \(.*vec \(|batch[12] must be|view size)).*"
         r"(sizes?|shapes?|[123]-?D|dimension)",

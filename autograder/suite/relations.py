@@ -1,9 +1,9 @@
 """Describes how a result is related to the expected one, in a sentence that is certainly true.
 
-Each relation is tested on the numbers themselves, so that a message may begin with it. If none
-holds, there is no sentence. A relation that may hold by chance is not reported, such as swapped
-rows and columns if an argument is symmetric, or weights for future tokens if an argument has zeros
-in the same places.
+Each relation is tested on the numbers themselves, so that a message may begin with it. If no
+relation holds, there is no sentence. A relation that may hold by chance is not reported, such as
+swapped rows and columns if an argument is symmetric, or weights for future tokens if an argument
+has zeros in the same places.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOST_NUMBERS = 1 << 18
 
 
 def relation(got: Any, expected: Any, args: Sequence[Any] = ()) -> str:
-    """Describe how a call's wrong value is related to the right one, or return "".
+    """Describe how a call's wrong value is related to the correct value, or return "".
 
     `args` are the call's arguments.
     """
@@ -222,7 +222,7 @@ def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
 
 
 def _of_negative(got: torch.Tensor, expected: torch.Tensor) -> str:
-    """Describe values that are wrong only where the right ones are negative."""
+    """Describe values that are wrong only where the correct values are negative."""
     if not bool((expected < -_NEAR * expected.abs().max()).any()):
         return ""
     if _near(got, expected.relu()):

@@ -32,8 +32,8 @@ class ExpressionTexts:
     """The strings to which the expressions in one module can evaluate.
 
     A name can be any string that is assigned to it, or that it gets in a loop over literals,
-    anywhere in the module, because scopes are not distinguished. If it is bound in any other way,
-    it can be any string.
+    anywhere in the module, because scopes are not distinguished. If the name is bound in any other
+    way, it can be any string.
     """
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:

@@ -1,4 +1,4 @@
-"""Marks and reads known wrong and known right implementations, on which suites are validated.
+"""Marks and reads known wrong and known correct implementations, on which suites are validated.
 
 A variants file (`tests/misconceptions/<assignment>/<exercise>.py`, `tests/alternatives/...`) is
 plain code: each decorated function or class is a variant of one question's answer, and its name is
@@ -30,9 +30,9 @@ _ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n'
 class Variant:
     """One implementation of a question.
 
-    `confuses` and `hint` are empty for a right implementation. `names` is for an answer that is not
-    a catalog entry itself, but whose intent is known: it contains the catalog's names that fit. An
-    alternative that `is_usual` is written by many students, so families of mistakes are also
+    `confuses` and `hint` are empty for a correct implementation. `names` is for an answer that is
+    not a catalog entry itself, but whose intent is known: it contains the catalog's names that fit.
+    An alternative that `is_usual` is written by many students, so families of mistakes are also
     derived from it.
     """
 
@@ -56,7 +56,7 @@ def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T
 
 
 def alternative(question: str, *, is_usual: bool = False) -> Callable[[T], T]:
-    """Mark a right implementation that differs from the solution; see `Variant.is_usual`."""
+    """Mark a correct implementation that differs from the solution; see `Variant.is_usual`."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -239,5 +239,5 @@ def _docstring_lines(node: ast.AST) -> range:
 
 @cache
 def without_words(catalogue: str) -> str:
-    """Returns a catalog's text without its entries' words, which may be changed freely."""
+    """Returns a catalog's text without its entries' descriptions, which may be changed freely."""
     return _ENTRY_WORDS.sub("", catalogue)

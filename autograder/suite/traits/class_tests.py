@@ -378,7 +378,7 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer, slight: E
 
 
 def _in_eval_mode(layer: ExpectLayer, args: list[Any]) -> Any:
-    """Check the value in eval mode, and return the right value."""
+    """Check the value in eval mode, and return the correct value."""
     layer.eval().same(*args, likely=EVAL)
     return layer.reference.forward(args).value
 
@@ -390,7 +390,7 @@ def check_drops(
     no_grad: bool = False,
     likely: str = _TRAIN,
 ) -> None:
-    """Check that a call in train mode differs from the `right` value in eval mode."""
+    """Check that a call in train mode differs from the correct value, `right`, in eval mode."""
     got = layer.train().result(*args, likely=likely, no_grad=no_grad)
     layer.that(
         is_apart(got, right),

@@ -107,10 +107,10 @@ class Traits:
     never changes. Values are compared after applying the function `after`, in `dtype` unless a test
     uses a different one; `weights` draws a layer's weights. In one call, the numbers in the tensor
     arguments are multiplied by `factors`, in order, so that some become large but results stay
-    moderate. `loops` is the number of steps in the plainest right answer, as a formula of letters
+    moderate. `loops` is the number of steps in the simplest correct answer, as a formula of letters
     (`T*S*d+T*S*d_v`), and limits the sizes of calls so that this answer finishes in time. The
     default is the product of all letters in a call and the heads, with `T` twice if a call has no
-    `S`, because every token may attend to every other one. With `judged`, only gradients with
+    `S`, because every token may attend to every other token. With `judged`, only gradients with
     respect to the arguments at these positions are compared; `case` contains additional arguments
     for a function's gradients. `likely` contains the likely cause to show if the test for a trait
     fails. `root` is the size whose square root is a divisor. `own` maps each trait that one of the
@@ -174,8 +174,8 @@ class Traits:
     def exchanged(self) -> list[Sizes]:
         """Return sizes in which the last letter and one other letter have exchanged their sizes.
 
-        The product of the two sizes stays the same, because an answer may wrongly look up a table
-        by such a product, as the number of columns.
+        The product of the two sizes stays the same, so that an answer fails if it wrongly looks up
+        a table by such a product, for example by the number of columns.
         """
         usual = self.usual()
         *others, last = self.call_letters() or [""]
@@ -192,7 +192,7 @@ class Traits:
     def with_exact_root(self, sizes: Sizes) -> Sizes:
         """Round the size under the root down to a power of four, whose root is exact.
 
-        A right answer may keep the scale in float32, and its rounding would show in large terms
+        A correct answer may keep the scale in float32, and its rounding would show in large terms
         that cancel.
         """
         if self.root is None:

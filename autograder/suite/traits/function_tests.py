@@ -105,7 +105,7 @@ def _all_alike(
     size: int = _ALIKE,
     samples: tuple[int, ...] = (),
 ) -> list[Any]:
-    """Make arguments in which all sizes are equal, with one tensor for all of the same shape."""
+    """Make arguments in which all sizes are equal; arguments of the same shape are one tensor."""
     sizes = traits.usual((*samples, size)).but(dict.fromkeys(traits.call_letters(), size))
     return shared(arguments(expect, traits, sizes, dtype, numbers))
 
@@ -221,7 +221,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
-    """Return each row with all but its first number reversed, so that sums stay the same."""
+    """Return each row with all numbers but the first in reverse order; sums stay the same."""
     return torch.cat([tensor[..., :1], tensor[..., 1:].flip(-1)], dim=-1)
 
 
@@ -241,7 +241,10 @@ def _made(
     dtype: torch.dtype,
     numbers: Layout = as_drawn,
 ) -> list[Any]:
-    """Make arguments. In float64, their sums nearly cancel, so that float32 would lose digits."""
+    """Make arguments.
+
+    In float64, sums of their numbers nearly cancel, so that float32 would lose digits.
+    """
     tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
     cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
     if not cancels:
@@ -307,7 +310,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     usual = asked.with_gradients(traits.usual())
     check(arguments(expect, traits, usual, torch.float64))
     five = traits.usual(asked.leads.other_five())
-    # keep a `d` whose root is exact, because otherwise a right answer that takes the root in
+    # keep a `d` whose root is exact, because otherwise a correct answer that takes the root in
     # float32 would fail
     kept = {x: n for x, n in five.letters.items() if x == "d"}
     if {"T", "S"} <= set(traits.call_letters()):
@@ -355,7 +358,7 @@ def _frozen_in_turn(
 
     In each turn, another size has its smallest value (usually 1), and another argument needs no
     gradient. If there are many arguments, there is one more turn, in which the first half of them
-    need no gradient. A single argument always needs one.
+    need no gradient. A single argument always needs a gradient.
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]

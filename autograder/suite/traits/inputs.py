@@ -264,7 +264,7 @@ class InputPair:
 
 @dataclass(frozen=True, slots=True)
 class NoArgument:
-    """None instead of an optional argument."""
+    """Passes None instead of an optional argument."""
 
     letters: list[str] = field(default_factory=list)
 
@@ -277,8 +277,8 @@ class NoArgument:
 class OptionalInput:
     """An optional last argument, which is None in every third call.
 
-    Each generated test therefore reaches code that runs only with it, and code that runs only
-    without it.
+    Each generated test therefore reaches code that runs only with the argument, and code that runs
+    only without it.
     """
 
     item: Input
@@ -295,7 +295,7 @@ class OptionalInput:
 
 
 def with_and_without(inputs: Sequence[Input]) -> list[list[Input]]:
-    """Return the arguments of a call, once with the optional one and once without it.
+    """Return the arguments of a call, once with the optional argument and once without it.
 
     If no argument is optional, there is only one list.
     """
@@ -327,8 +327,8 @@ _ONE_SIGN = 1 / 2
 def rising(tensor: torch.Tensor) -> torch.Tensor:
     """Make numbers positive and sort each row; make the second row equal to the first.
 
-    Rows without negative numbers keep their order, because a right answer may subtract numbers from
-    a row's sum, and rounding would lose small ones.
+    Rows without negative numbers keep their order, because a correct answer may subtract numbers
+    from a row's sum, and rounding would lose small numbers.
     """
     if tensor.dtype == torch.int64:
         return tensor.sort(dim=-1).values
@@ -350,7 +350,7 @@ def falling(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def negative(tensor: torch.Tensor) -> torch.Tensor:
-    """Make all numbers negative, which `falling` does only if one already is."""
+    """Make all numbers negative, even if none is negative yet (unlike `falling`)."""
     return -tensor.abs() if _is_free(tensor) else tensor
 
 

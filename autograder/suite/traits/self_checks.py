@@ -2,7 +2,8 @@
 
 A batch must give the same results as its samples one by one, the layout in memory must not matter,
 and gradients must agree with small steps in the inputs and in a layer's weights. In both modes, a
-layer must compute the same as a new one with its weights, and it must work on a different device.
+layer must compute the same as a new layer with the same weights, and it must work on a different
+device.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]
 def _check_lengths(
     expect: Expect, traits: Traits, arguments: Sequence[Any], layer: ExpectLayer
 ) -> None:
-    """Compare with a new layer with the same weights, for longer and shorter inputs.
+    """Compare a layer with a new layer with the same weights, for longer and shorter inputs.
 
     Longer inputs are compared in train mode, and shorter ones in eval mode.
     """

@@ -1,15 +1,15 @@
 """Chooses the sizes that generated tests use.
 
-A right answer may loop over every number, and must still finish in time: the loops for one question
-can take longer than all other work for a class. Therefore, each size is at its largest in only one
-call, in which all other sizes are as small as possible. Sizes in between are drawn from the class
-secret, so that no list of sizes can be learned, and each size is tested sooner or later.
+A correct answer may loop over every number, and must still finish in time: the loops for one
+question can take longer than all other work for a class. Therefore, each size is at its largest in
+only one call, in which all other sizes are as small as possible. Sizes in between are drawn from
+the class secret, so that no list of sizes can be learned, and each size is tested sooner or later.
 
-- `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
-  and the rest have their usual sizes;
+- `extremes`: each letter is 1 in one call, while the next letter is at its largest; one count is
+  drawn, and all other letters have their usual sizes;
 - `between`: each length is drawn between a middle size and its largest, together with all free
-  sizes; then each differs from its largest by one, so that a large even and a large odd length are
-  always tested;
+  sizes; in further calls, each length differs from its largest by one, so that a large even and a
+  large odd length are always tested;
 - `after_blocks`: each length, and the number of samples and heads, is one above a whole number of
   blocks, for all usual block sizes: an answer that works in blocks may lose a last block of size 1;
 - `middling`: all sizes are drawn around the middle;
@@ -39,7 +39,7 @@ _VECTORS, _SHORT_VECTORS = range(67, 91), 10
 #: letters that count tokens
 LENGTHS = ("T", "S", "P")
 #: the most steps that loops over every number may take in a call: a step takes 10 us, or 100 us
-#: with gradients. A right answer with loops may be slow in every call, so only a few calls may be
+#: with gradients. A correct answer with loops may be slow in every call, so only a few calls may be
 #: long. In order: an ordinary call, one with gradients, one with gradients of a function (for which
 #: there are more such calls), and calls in which all lengths, or all sizes, are large
 USUAL, WITH_GRADIENTS, FEW, LONG, _ALL_LARGE = 3_000, 1_500, 400, 1_500, 5_000
@@ -174,7 +174,7 @@ class CallSizes:
     def varied(self, letters: Sequence[str], base: Sizes, largest: int = USUAL) -> list[Sizes]:
         """Return the calls that test sizes: `extremes`, with various leading dimensions.
 
-        One more call has five dimensions, and in the last call everything is 1.
+        One more call has five dimensions, and in the last call all sizes are 1.
         """
         extremes = self.extremes(letters) if letters else [{}]
         leads = self.leads.tried(self._largest("T"))
@@ -194,7 +194,7 @@ class CallSizes:
         most: int = USUAL,
         largest: int = 0,
     ) -> Sizes:
-        """Return sizes with the values in `letters`; others are reduced until `most` steps suffice.
+        """Return sizes with the values in `letters`; reduce other sizes until `most` steps suffice.
 
         `letters` are reduced only if the call would still take more than `largest` steps.
         """
@@ -268,7 +268,7 @@ class CallSizes:
         return shorter(sizes, floor, self._traits.steps, most)
 
     def long_past(self) -> list[Sizes]:
-        """Return sizes for one token after over 1,000 past numbers, if the question has a past."""
+        """Return sizes for one token that follows over 1,000 past numbers, if there is a past."""
         if "P" not in self._letters:
             return []
         vectors = {x: _SHORT_VECTORS for x in self._letters if x not in (*COUNTS, *LENGTHS)}
@@ -300,7 +300,7 @@ class CallSizes:
         """Return `many` with just enough samples for more than 1,000 numbers.
 
         If that leaves one token, although tokens attend to each other, also return a call with
-        several.
+        several tokens.
         """
         in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
         many = self.many(_PAIRS if in_pairs else _MANY)

@@ -74,7 +74,8 @@ def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
 def check_slope(slopes: Sequence[float], along: float, that: Callable[..., None]) -> None:
     """Check that the values one step ahead and one step back differ as the gradients predict.
 
-    Nothing is compared if a step leads to nan, because then something like a mask was changed.
+    Nothing is compared if a step leads to nan, because the step has then changed something like a
+    mask.
     """
     slope = (slopes[0] - slopes[1]) / (2 * STEP)
     if math.isnan(slope):

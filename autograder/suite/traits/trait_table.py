@@ -28,7 +28,7 @@ from .declaration import (
 )
 from .function_tests import FUNCTION_TESTS
 
-#: the words that students read about traits that are tested in grading
+#: the descriptions that students read of traits that are tested in grading
 _FOR_STUDENTS: Mapping[str, str] = {
     SIZE: "other sizes",
     LAYOUT: "other memory orders",
@@ -118,7 +118,7 @@ class Row:
 
     @property
     def rules(self) -> dict[str, str]:
-        """Each general rule's test, the reason for having none, or "" if neither is known."""
+        """Each general rule's test, or the reason for having no test, or "" if neither is known."""
         return {
             rule.name: f"({self.not_asked[rule.name]})"
             if rule.name in self.not_asked
@@ -128,12 +128,12 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """Each trait's test, the reason for having none, or "" if neither is known."""
+        """Each trait's test, or the reason for having no test, or "" if neither is known."""
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property
     def for_students(self) -> str:
-        """The traits that are tested in grading, in words for a student, or "" if none is shown."""
+        """The traits that are tested in grading, as text for a student, or "" if none is shown."""
         return ", ".join(
             words
             for trait, words in _FOR_STUDENTS.items()
