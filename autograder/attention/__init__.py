@@ -1,1 +1,4 @@
-"""Code specific to attention, this course's subject. Only notebooks, suites and tests import it."""
+"""Contains code that is specific to attention, this course's subject.
+
+Only notebooks, suites and tests import this package.
+"""

@@ -1,4 +1,4 @@
-"""Pictures and small experiments about attention for the lessons and the capstone."""
+"""Provides pictures and small experiments about attention for the lessons and the capstone."""
 
 from ...student.missing_names import explain_missing_names
 

@@ -141,7 +141,7 @@ def wrapped(text: str, inches: float) -> str:
 def scale_of(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
     """Return one color scale for all matrices.
 
-    It goes from white to blue or, if any number is negative, from blue to red.
+    The scale goes from white to blue or, if any number is negative, from blue to red.
     """
     numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)

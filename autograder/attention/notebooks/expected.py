@@ -1,6 +1,6 @@
-"""Weights that the lessons put into a student's layer, and expected results for their pictures.
+"""Provides weights that the lessons put into a student's layer, and results for their pictures.
 
-They are here, and not in the notebooks' cells, so that readers see a name instead of a table of
+These are here, and not in the notebooks' cells, so that readers see a name instead of a table of
 numbers. Results are rounded.
 """
 

@@ -34,7 +34,7 @@ def renamed(
 def as_identity(layer: nn.Module) -> nn.Module:
     """Turn each linear layer inside `layer` into the identity, with a bias of 0; return `layer`.
 
-    Each of them then returns its input, so a result can be computed by hand.
+    Each layer then returns its input, so a result can be computed by hand.
     """
     for part in layer.modules():
         if isinstance(part, nn.Linear):

@@ -1,4 +1,4 @@
-"""Short English sentences whose pronouns show who is meant, as training data for a layer."""
+"""Provides short English sentences whose pronouns show who is meant, to train a layer."""
 
 from __future__ import annotations
 

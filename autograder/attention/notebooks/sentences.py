@@ -1,4 +1,4 @@
-"""The lessons' sentences as words, vectors, scores, weights and contexts.
+"""Provides the lessons' sentences as words, vectors, scores, weights and contexts.
 
 Each notebook imports the values that it shows. Results are rounded to at most four decimals.
 """

@@ -1,4 +1,4 @@
-"""Short stories that a grammar makes from a seed: enough text to train a model, and to test it.
+"""Makes short stories from a grammar and a seed: enough text to train a model, and to test it.
 
 Every creature's name is made up for its story, so a reader can know it only by looking back. The
 grammar also computes how surprising (-ln p) its stories are to a reader who knows all of its rules:

@@ -1,4 +1,4 @@
-"""Functions with a mistake, for the notebooks' *debug this* cells.
+"""Provides functions with a mistake, for the notebooks' *debug this* cells.
 
 The code is here, and not in a cell, because a corrected copy would answer a question in the same
 notebook.
@@ -20,7 +20,7 @@ def suspicious_shares(scores: torch.Tensor) -> torch.Tensor:
 
 
 def suspicious_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Return the right context vector, but also write it into the first row of `values`."""
+    """Return the correct context vector, but also write it into the first row of `values`."""
     total = values[0]
     total *= weights[0]
     for weight, value in zip(weights[1:], values[1:], strict=True):
@@ -29,7 +29,7 @@ def suspicious_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Ten
 
 
 def suspicious_embed(token_ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-    """Return the right rows of a table, but without a gradient for the table."""
+    """Return the correct rows of a table, but without a gradient for the table."""
     return torch.tensor(table[token_ids].tolist(), requires_grad=True)
 
 

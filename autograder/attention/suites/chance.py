@@ -1,7 +1,7 @@
 """Checks whether zeros are independent, have a given probability, and differ from call to call.
 
 Most functions return None if they find no problem, otherwise a description of the problem. With the
-bounds in `tails`, a right answer fails less than once in a million runs, for every p.
+bounds in `tails`, a correct answer fails less than once in a million runs, for every p.
 """
 
 from __future__ import annotations
@@ -292,7 +292,8 @@ def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5)
 
     `weights` are (calls, B, H, T, T) after dropout, each with an error of at most `error`. Before
     dropout, row t has the weight 1 / (t + 1) for token t and for each token before it. After
-    dropout, each of these weights must be 0 or divided by 1 - p, independently of all others.
+    dropout, each of these weights must be 0 or divided by 1 - p, independently of all other
+    weights.
     """
     weights = weights.detach()
     past = torch.ones_like(weights).tril().bool()

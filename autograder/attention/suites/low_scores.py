@@ -1,12 +1,12 @@
 """Draws inputs whose scores are all far below zero, so that masked scores must be even lower.
 
 A mask that fills in -20, -30 or -50 works as well as minus infinity while visible scores are near
-zero. Only a few questions require right results for scores of 50 or more, so the scores here stay
+zero. Only a few questions require correct results for scores of 50 or more, so the scores here stay
 above -50, before scaling and, for heads of size one, after it. In the last sample of a batch, the
 later half of the keys have scores as far above zero as the others are below it. If hidden scores
 are lowered by only a hundred, they are still close to the visible ones. Float64 can represent a
 softmax over all of these scores, so an answer that masks the weights after the softmax and
-normalizes the rows again is also right.
+normalizes the rows again is also correct.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def far_scoring(draw: Draw) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
     """Return a function that draws weights; with `far_tokens`, scores are as in `rows_far_apart`.
 
     The layer has heads of size 1; matrices have shape (d_out, d_in). Queries are the first entries
-    of the tokens, and keys are the second ones.
+    of the tokens, and keys are the second entries.
     """
 
     def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:

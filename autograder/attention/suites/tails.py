@@ -1,8 +1,9 @@
-"""Bounds on the probability of extreme counts, valid for any rate and any number of draws.
+"""Computes bounds on the probability of extreme counts, for any rate and any number of draws.
 
-Each is a Chernoff bound, P(S >= s) <= E[exp(t S)] exp(-t s), which is valid for every t > 0; the
-best t is used. A right answer exceeds `SURE` in one statistic with a probability below 2e-9; a
-question has fewer than 500 statistics, so a right answer fails less than once in a million runs.
+Each bound is a Chernoff bound, P(S >= s) <= E[exp(t S)] exp(-t s), which is valid for every t > 0;
+the best t is used. A correct answer exceeds `SURE` in one statistic with a probability below 2e-9;
+a question has fewer than 500 statistics, so a correct answer fails less than once in a million
+runs.
 """
 
 from __future__ import annotations
