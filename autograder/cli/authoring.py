@@ -1,4 +1,4 @@
-"""Commands for a course: new, validate, expected, release, nbgrader."""
+"""Defines the commands for a course: new, validate, expected, release, nbgrader."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def validate(
 @click.option(
     "--after",
     is_flag=True,
-    help="Also include the code of alternative right answers in the bundles; use it after "
+    help="Also include the code of alternative correct answers in the bundles; use it after "
     "everybody has submitted.",
 )
 @in_course

@@ -1,4 +1,4 @@
-"""The command `changes`, which reports what regrading has changed."""
+"""Defines the command `changes`, which reports what regrading has changed."""
 
 from __future__ import annotations
 

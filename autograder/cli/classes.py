@@ -1,4 +1,4 @@
-"""Commands for the people in a class: roster, extend, withdraw."""
+"""Defines the commands for the people in a class: roster, extend, withdraw."""
 
 from __future__ import annotations
 

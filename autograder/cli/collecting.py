@@ -1,4 +1,4 @@
-"""The command `collect`, which brings submissions into a class folder."""
+"""Defines the command `collect`, which brings submissions into a class folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `doctor`, which examines the machine."""
+"""Defines the command `doctor`, which examines the machine."""
 
 from __future__ import annotations
 

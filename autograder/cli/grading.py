@@ -1,4 +1,4 @@
-"""The command `grade`, which grades a folder, or paths that it reads from standard input."""
+"""Defines the command `grade`, which grades a folder, or paths that it reads from stdin."""
 
 from __future__ import annotations
 

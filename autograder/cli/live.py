@@ -1,4 +1,4 @@
-"""Commands for the live connection to a platform: pull and push."""
+"""Defines the commands for the live connection to a platform: pull and push."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands for grading by hand: mark, comments, requests, graders."""
+"""Defines the commands for grading by hand: mark, comments, requests, graders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that show wrong answers without a name, and turn one into a known mistake."""
+"""Defines commands that show wrong answers without a name, and turn one into a known mistake."""
 
 from __future__ import annotations
 

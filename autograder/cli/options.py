@@ -1,4 +1,4 @@
-"""Options that several commands for instructors share."""
+"""Defines options that several commands for instructors share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands for a class's results, such as merge, record, export and gradescope-bundle."""
+"""Defines commands for a class's results, such as merge, record, export and gradescope-bundle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands for students: check, retry, watch, hint, status."""
+"""Defines the commands for students: check, retry, watch, hint, status."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def check(
 
 
 def _show_more(screen: Screen, folder: Path, question: str, rule: str) -> None:
-    """Shows the texts for a right answer: its star, what to read next, and other solutions."""
+    """Shows the texts for a correct answer: its star, what to read next, and other solutions."""
     from ..student import afterwards, other_ways, star_of
 
     if star := star_of(folder, question, rule):
