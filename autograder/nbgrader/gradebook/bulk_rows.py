@@ -25,7 +25,8 @@ _TIMES = ("timestamp", "extension")
 class Entry:
     """One submission's data for the gradebook, with (notebook, cell) as keys.
 
-    `allowance` is the extension of the due date; None keeps the one in the gradebook.
+    `allowance` is the extension of the due date; None keeps the extension that the gradebook
+    contains.
     """
 
     student: str

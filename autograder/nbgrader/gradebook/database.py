@@ -164,7 +164,7 @@ def _check_version(connection: Connection) -> None:
 
 
 def _check_names(connection: Connection) -> None:
-    """Refuses names that formgrader would execute, which older versions have recorded."""
+    """Rejects names that formgrader would execute, which older versions have recorded."""
     for name in connection.scalars(select(table("student").c.id)):
         if is_markup(name):
             raise UserError(

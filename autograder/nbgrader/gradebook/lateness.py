@@ -44,7 +44,7 @@ Penalty = Callable[[str, float, float], float | None]
 
 
 def seconds_late(stamped: datetime | None, due: datetime | None) -> float:
-    """Returns by how many seconds a time is late, or 0 if it or the due date is unknown."""
+    """Returns by how many seconds a time is late; 0 if the time or the due date is unknown."""
     return late_by(stamped, due).total_seconds() if stamped and due else 0.0
 
 

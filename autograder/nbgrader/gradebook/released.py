@@ -44,7 +44,7 @@ class ReleasedNotebook:
 
     @property
     def questions(self) -> dict[str, ReleasedCell]:
-        """Each question's check cell, by the question's name."""
+        """Each question's check cell, keyed by the question's name."""
         judged = (cell for cell in self.cells if cell.grade and not cell.solution)
         return {cell.name.removeprefix(CHECK): cell for cell in judged}
 

@@ -19,7 +19,7 @@ from .released import ReleasedAssignment, ReleasedNotebook
 
 @dataclass(frozen=True, slots=True)
 class NotebookRows:
-    """The ids of a notebook and of its cells, by the cells' names.
+    """The ids of a notebook and of its cells; the latter are keyed by the cells' names.
 
     A written answer, which a human grades, is both a grade cell and a solution cell.
     """
@@ -31,7 +31,7 @@ class NotebookRows:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentRows:
-    """The ids of an assignment and of its notebooks, by the notebooks' names."""
+    """The ids of an assignment, and of its notebooks; the latter are keyed by their names."""
 
     id: str
     duedate: datetime | None

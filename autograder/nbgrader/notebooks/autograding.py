@@ -192,7 +192,7 @@ class _LogCollector(logging.Handler):
 class ForgetDuplicateIds(DeduplicateIds):  # type: ignore[misc]  # nbgrader ships no types
     """Removes the ids of copied cells, so that only the last copy keeps its id.
 
-    nbgrader's own step leaves empty metadata, which its check then refuses.
+    nbgrader's own step leaves empty metadata, which its check then rejects.
     """
 
     def preprocess_cell(
@@ -208,7 +208,7 @@ class ForgetDuplicateIds(DeduplicateIds):  # type: ignore[misc]  # nbgrader ship
 class RestoreCells(OverwriteCells):  # type: ignore[misc]  # nbgrader ships no types
     """Restores a cell's type if it was changed, such as a test that was turned into Markdown.
 
-    nbgrader tries to do this, but then refuses cells without ids, as in notebooks of nbformat 4.0
+    nbgrader tries to do this, but then rejects cells without ids, as in notebooks of nbformat 4.0
     to 4.4.
     """
 

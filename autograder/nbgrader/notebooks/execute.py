@@ -1,7 +1,7 @@
 """Runs nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader's button.
 
-Most other steps are nbgrader's own: before this one, they restore the instructor's cells; after it,
-they compute scores from the outputs.
+Most other steps are nbgrader's own: before this step, they restore the instructor's cells; after
+it, they compute scores from the outputs.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ _MOST_FILES = 1_000
 
 
 def read_data_files(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Reads regular files except notebooks; returns them by relative path, and the skipped ones.
+    """Returns regular files except notebooks, keyed by relative path, and the skipped files.
 
     Files beyond the limits on size and number are skipped. Links are not followed, and files that
     nbgrader copied through a link in the submitted folder are ignored.

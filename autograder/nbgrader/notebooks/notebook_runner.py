@@ -1,8 +1,8 @@
-"""Runs a notebook's cells in the sandbox; each one is sent only when it is about to run.
+"""Runs a notebook's cells in the sandbox; each cell is sent only when it is about to run.
 
 If a cell ends the worker, only that cell fails: the cells above it run again in a new worker,
 except cells that ended a worker, and the notebook continues with the next cell. After three such
-cells, the remaining ones do not run.
+cells, the remaining cells do not run.
 """
 
 from __future__ import annotations
