@@ -124,7 +124,7 @@ def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, Submissi
 def _ungraded(
     found: Mapping[Key, list[_Candidate]], lines: Mapping[Key, Mapping[str, SubmissionResult]]
 ) -> Iterator[Submission]:
-    """Yields earlier submissions not yet graded with the suite used for the one that counts."""
+    """Yields earlier submissions not yet graded with the suite of the submission that counts."""
     for key, (counts, *others) in found.items():
         now = lines.get(key, {}).get(counts.digest)
         for one in others if now else ():
@@ -194,7 +194,7 @@ class _FinalPoints:
 
 
 def _swap(class_folder: Path, key: Key, counts: Path, best: Path) -> None:
-    """Swaps two folders, and records that the one that now counts was not edited by hand."""
+    """Swaps two folders; records that the submission that now counts was not edited by hand."""
     from ..collecting import earlier_place
 
     os.rename(counts, earlier_place(class_folder, key, counts))

@@ -58,7 +58,7 @@ class StoredExtension:
     `is_recorded` is true if the extension is already in nbgrader's gradebook; otherwise, the next
     `record` writes it there. `due` is the due date for everybody, if the course has one.
     `also_in_time` contains newer submissions that were set aside as late and are now on time.
-    Collect them again to make the last one count, as the class's rules demand.
+    Collect these again to make the last submission count, as the class's rules demand.
     """
 
     decision: Decision
@@ -147,7 +147,7 @@ def extend(
 def _newer_in_time(folder: Path, key: Key, until: datetime) -> tuple[Path, ...]:
     """Returns submissions that were set aside although they are on time and newer.
 
-    They are newer than the submission that counts.
+    These submissions are newer than the submission that counts.
     """
     counting = arrival(folder.joinpath(SUBMITTED, *key)).stamped
     if counting is None or read_rules(folder).counts is not CountingRule.IN_TIME:

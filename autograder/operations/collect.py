@@ -42,9 +42,10 @@ def collect(
     """Copies downloads and clones into `<into>/<student>/<assignment>/`.
 
     `into` is a class's folder of submissions, or the class folder. `times` is a platform's table of
-    submission times, and `zone` is the time zone of times that do not state one (default: that of
-    the due dates). `roster` is either GitHub Classroom's roster, which maps logins to students, or
-    another platform's list, with which the class's roster is updated first, as `set_roster` does.
+    submission times, and `zone` is the time zone of times that do not state one (default: the due
+    dates' time zone). `roster` is either GitHub Classroom's roster, which maps logins to students,
+    or another platform's list, with which the class's roster is updated first, as `set_roster`
+    does.
 
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)
@@ -86,7 +87,7 @@ def collect(
 
 
 def _with_requests(report: CollectReport, class_folder: Path, course: Course) -> CollectReport:
-    """Stores the requests for a second look; returns the report with only the new ones."""
+    """Stores the requests for a second look; returns the report with only the new requests."""
     requests = add_requests(class_folder, [_request(course, one) for one in report.asked])
     new = {(one.student, one.request) for one in requests}
     return replace(report, asked=tuple(one for one in report.asked if (one.who, one.text) in new))

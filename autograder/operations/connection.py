@@ -1,4 +1,4 @@
-"""Connects a class to a platform, and matches the course's assignments with those there."""
+"""Connects a class to a platform, and matches the course's assignments with the platform's."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Access:
 class Connection:
     """An open connection to a course on a platform.
 
-    `works` maps each linked assignment in the course to the one on the platform. `unlinked` maps
-    the other assignments to reasons; `notes` contains messages for the user.
+    `works` maps each linked assignment in the course to the matching assignment on the platform.
+    `unlinked` maps the other assignments to reasons; `notes` contains messages for the user.
     """
 
     key: str

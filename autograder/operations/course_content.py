@@ -81,7 +81,7 @@ def release(
 ) -> ReleaseReport:
     """Writes assignments/ and the bundles for students, completely or not at all.
 
-    If `after` is true, bundles also contain the code of alternative right answers; use this once
+    If `after` is true, bundles also contain the code of alternative correct answers; use this once
     everybody has submitted.
 
         autograder.release(["causal_attention"])
@@ -116,7 +116,7 @@ def validate(
     """Grades solutions, stubs, alternatives and known mistakes, and reports unexpected verdicts.
 
     `names` contains names of assignments or exercises (default: all). `starts` is called with the
-    number of cases, and `judged` after each one.
+    number of cases, and `judged` after each case.
 
         print(autograder.validate(["simplified_attention/scores"]).problems)
     """

@@ -113,7 +113,7 @@ def find_courses(
 
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:
-    """Returns the named course, or else the class's; raises `UserError` if there is neither."""
+    """Returns the named course, or else the class's; raises `UserError` if neither exists."""
     found = _own_course(course_folder, class_folder) or course_at(course_folder)
     return with_class_dates(found, class_folder)
 
@@ -162,7 +162,7 @@ def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None
 
     Otherwise, returns the course at or above the current folder or the class folder, or else the
     one in nbgrader's configuration, or None if there is none. Raises `UserError` if the named
-    folder is in no course.
+    folder is not in a course.
     """
     if course_folder != HERE:
         return course_at(course_folder)

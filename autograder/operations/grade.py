@@ -120,7 +120,7 @@ def grade_stream(
     """Grades the folder `<student>/<assignment>` named on each line, until there are no more.
 
     `answer` is called with each `SubmissionResult`, in order of completion, and with a
-    `RefusedLine` for a line that names no submission. A line may also be JSON: {"path": ...,
+    `RefusedLine` for a line that does not name a submission. A line may also be JSON: {"path": ...,
     "attempt": 2}. With `results`, the result lines are appended to that file, and attempts are
     counted; without it, every submission is a first attempt. `secret` is the file with the class's
     secret (default: secret.key next to the results, or in this folder).

@@ -181,7 +181,7 @@ def not_due_note(grades: Grades) -> str:
 def missing_people(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: DisplayOptions
 ) -> dict[str, tuple[str, ...]]:
-    """Returns the people on the roster without a result, by assignment.
+    """Returns the people on the roster without a result, keyed by assignment.
 
     Each person is given as a name with the identifier, or as "" if `wanted` hides names.
     """

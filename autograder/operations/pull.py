@@ -94,8 +94,8 @@ def pull(
 
         autograder.pull("canvas", "course", approve=lambda plan: not plan.waits)
 
-    Raises `UserError` if the address or token is missing, or if the platform refuses or does not
-    answer. Completed downloads are kept, so call `pull` again once the problem is solved.
+    Raises `UserError` if the address or token is missing, or if the platform refuses access or does
+    not respond. Completed downloads are kept, so call `pull` again once the problem is solved.
     """
     connection = open_connection(platform, class_folder, access or Access(), Path(course))
     pulling = _Pull(connection, frozenset(parts))
@@ -166,7 +166,10 @@ class _Pull:
             )
 
     def _known(self) -> Mapping[str, KnownMember]:
-        """Returns people who will be on the roster, by number; others can't get extensions."""
+        """Returns people who will be on the roster, keyed by number.
+
+        Other people can't get extensions.
+        """
         new = () if "roster" in self._parts else self._change.added
         return {
             number: KnownMember(self._name(number), person)
@@ -175,7 +178,7 @@ class _Pull:
         }
 
     def _name(self, number: str) -> str:
-        """Returns a member's name in the class: the folder's or, without one, the roster's."""
+        """Returns a member's name in the class: the folder's name or, without one, the roster's."""
         student = self._person[number].student
         return self._student.get(student, student)
 

@@ -70,7 +70,7 @@ class NewDates:
         ]
 
     def extensions(self, known: Mapping[str, KnownMember]) -> Sequence[ExtensionChange]:
-        """Returns the changed extensions; `known` contains members by number."""
+        """Returns the changed extensions; `known` maps numbers to members."""
         return [
             change
             for name, work in self._there.works.items()

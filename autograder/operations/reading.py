@@ -22,7 +22,7 @@ def class_results(class_folder: Path | str) -> list[SubmissionResult]:
 
 
 def last_class_results(class_folder: Path | str) -> LastResults:
-    """Returns the last result for each student and assignment; each is read when it is accessed."""
+    """Returns the last result for each student and assignment; reads results when they are used."""
     return LastResults(results_file(class_folder))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 def report(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, course: Path | str = HERE
 ) -> Report:
-    """Returns a class's report: shared mistakes, questions, points, and students who need a look.
+    """Returns a class's report: shared mistakes, questions, points, and students to look at.
 
     print([q.question for q in autograder.report("course").questions])
     """

@@ -55,7 +55,8 @@ class GradersWork:
     """The answers waiting for each grader, and how many answers each person has graded.
 
     Each row in `graded` contains a grader, an assignment, a question and the number of answers. The
-    grader is `formgrader` for entries made there, because nbgrader does not record who made them.
+    grader is `formgrader` for entries made there, because nbgrader does not record who made an
+    entry.
     """
 
     waiting: tuple[WaitingAnswers, ...]
@@ -121,7 +122,7 @@ def _named_assignment(course: Course, text: str) -> str:
 
 
 def question_named_in(course: Course, assignment: str, text: str) -> str:
-    """Returns the question in the assignment that a text names, or "" unless it names one only."""
+    """Returns the question that a text names in the assignment; "" unless it names exactly one."""
     words = set(re.findall(r"\w+", text))
     own = next((a.exercises for a in course.assignments if a.name == assignment), ())
     found = [f"{e.name}/{q.name}" for e in own for q in e.questions if q.name in words]
@@ -168,7 +169,7 @@ def _waiting(
 
 
 def _graded(folder: Path, work: HumanWork) -> Counter[tuple[str, str, str]]:
-    """Counts the answers that each person graded, by assignment and question."""
+    """Counts the answers that each person graded, for each assignment and question."""
     by: dict[tuple[str, str, str], str] = {
         (s, a, f"{e}/{q}"): "formgrader" for s, a, e, q in work.grades
     }
