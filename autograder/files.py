@@ -64,7 +64,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _mode_of(path: Path) -> int | None:
-    """Returns the permissions of a regular file, or None if `path` is not one."""
+    """Returns the permissions of a regular file, or None if `path` is not a regular file."""
     try:
         state = os.lstat(path)
     except OSError:

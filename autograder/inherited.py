@@ -1,6 +1,6 @@
 """Removes the caller's environment variables that could change inputs or points.
 
-No other module removes them. The sandbox's fork server has its own environment
+No other module removes these variables. The sandbox's fork server has its own environment
 (`sandbox.fork_server`) and inherits none of these variables.
 """
 
