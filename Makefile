@@ -134,7 +134,7 @@ screenshots: setup-test ## take the pictures of JupyterLab for docs/students.md
 	@$(PY) tools/screenshots.py
 
 .PHONY: soak
-soak: setup-test ## test with random files, killed graders and repeated right answers (an hour or more; SOAK, SOAK_VERDICTS pass options)
+soak: setup-test ## test with random files, killed graders and repeated correct answers (an hour or more; SOAK, SOAK_VERDICTS pass options)
 	@MAKE_TARGET=soak tools/setup.sh instructor dev soak
 	@$(PY) tools/soak.py $(SOAK)
 	@$(PY) tools/soak_verdicts.py $(SOAK_VERDICTS)

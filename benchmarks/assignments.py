@@ -1,12 +1,13 @@
-"""Times grading for all assignments: modules, notebooks, right answers, known and unknown mistakes.
+"""Times grading for all assignments: modules, notebooks, correct and wrong answers.
 
     .venv/bin/python benchmarks/assignments.py [--students 20] [--to FILE] [ASSIGNMENT ...]
 
 Prints a table with a row for each assignment and one for the whole course. The limit is the time
-that all calls in the hidden suites take in one process, without tests or isolation. Right modules
-are compared with the limit, and everything else is compared with right modules. The cost of one
-more submission is computed from `grade --profile` without the start-up time, which alone varies by
-more than the cost of ten submissions. With `--to`, the table is added to the file.
+that all calls in the hidden suites take in one process, without tests or isolation. Correct
+modules are compared with the limit, and everything else, such as known and unknown mistakes, is
+compared with correct modules. The cost of one more submission is computed from `grade --profile`
+without the start-up time, which alone varies by more than the cost of ten submissions. With `--to`,
+the table is added to the file.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from benchmarks.different import AnswerKind, write_class
 from benchmarks.grading import ROOT, calls_alone
 from benchmarks.peers import answered, run, write_all
 
-#: the column for right answers in notebooks, whose answer cells contain the modules
+#: the column for correct answers in notebooks, whose answer cells contain the modules
 _NOTEBOOKS = "in notebooks"
 #: the stages in a run that do not depend on the number of submissions
 _ONCE = frozenset({Stage.START, Stage.PLAN, Stage.TABLES})
 _COLUMNS = (
-    *("right modules", _NOTEBOOKS, AnswerKind.REPEATED.value),
+    *("correct modules", _NOTEBOOKS, AnswerKind.REPEATED.value),
     *(AnswerKind.CATALOGUED.value, AnswerKind.UNCATALOGUED.value),
 )
 _HEAD = """
@@ -42,9 +43,9 @@ _HEAD = """
 Measured on {day} with `grade --profile`, one job and {students} submissions. Figures in
 milliseconds are the CPU time of all processes for one more submission, without the work that is
 done only once in a run; the other figures are ratios. "Calls alone" are all calls of the hidden
-suites in one process, without tests or isolation. "Of the calls" is the ratio of right modules to
-these calls; the columns to the right of it are ratios to right modules. In the columns for
-mistakes, one answer in each exercise is wrong. In the column "the same right answers again", all
+suites in one process, without tests or isolation. "Of the calls" is the ratio of correct modules to
+these calls; the columns to the right of it are ratios to correct modules. In the columns for
+mistakes, one answer in each exercise is wrong. In the column "the same correct answers again", all
 submissions are the same, and the grader executes only the first two of them. Therefore, this column
 shows the cost of the whole class minus the cost of its first half, per submission.
 """
@@ -79,7 +80,8 @@ def main() -> None:
         rows.append(_row(course, assignment, options.students))
         print(rows[-1].text(), flush=True)
     rows.append(_whole(rows))
-    columns = ["assignment", "calls alone, ms", "right modules, ms", "of the calls", *_COLUMNS[1:]]
+    first = ["assignment", "calls alone, ms", f"{_COLUMNS[0]}, ms", "of the calls"]
+    columns = [*first, *_COLUMNS[1:]]
     lines = [
         _HEAD.format(day=date.today(), students=options.students),
         f"| {' | '.join(columns)} |",

@@ -2,11 +2,11 @@
 
     .venv/bin/python benchmarks/cluster.py [--submissions 120] [--workers 3] [--repeats 3]
 
-A class with different right answers to `simplified_attention` is graded by ordinary jobs, and by a
-local cluster: a scheduler and workers with one thread each, all in separate processes. The figures
-are medians of the CPU time of all processes. The cost of one more submission is computed from the
-difference between the class and its first half, so that it does not include loading torch on every
-worker.
+A class with different correct answers to `simplified_attention` is graded by ordinary jobs, and by
+a local cluster: a scheduler and workers with one thread each, all in separate processes. The
+figures are medians of the CPU time of all processes. The cost of one more submission is computed
+from the difference between the class and its first half, so that the cost does not include loading
+torch on every worker.
 """
 
 from __future__ import annotations

@@ -39,9 +39,9 @@ _ONLY_MOVED = frozenset({"split_heads", "merge_heads"})
 class AnswerKind(Enum):
     """The kind of answers in a class, with its name in tables."""
 
-    ORDINARY = "right answers"
+    ORDINARY = "correct answers"
     UNUSUAL = "unusual and wrong answers"
-    REPEATED = "the same right answers again"
+    REPEATED = "the same correct answers again"
     CATALOGUED = "known mistakes"
     UNCATALOGUED = "mistakes of no known kind"
 
@@ -105,7 +105,7 @@ def _pass_through(name: str, function: ast.FunctionDef) -> None:
 def _texts(
     course: Course, exercise: Exercise, kind: AnswerKind
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Returns right modules, and the modules that replace them if an exercise is wrong."""
+    """Returns correct modules, and the modules that replace them if an exercise is wrong."""
     solution = [exercise.solution.read_text(encoding="utf-8")]
     if kind in (AnswerKind.ORDINARY, AnswerKind.REPEATED, AnswerKind.UNCATALOGUED):
         return solution, solution

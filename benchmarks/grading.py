@@ -258,10 +258,10 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
         "each. No two answers return the same numbers. The figures are medians of "
         f"{repeats} runs. The cost of one more submission is computed from the difference between "
         "a class and the mean of its two halves, because the start costs the same for all of them. "
-        "The first class contains right answers in ordinary code. In the second class, all answers "
-        "are written in unusual ways, such as loops over single numbers, and one exercise of each "
-        "submission is wrong. Unusual answers take longer, and wrong answers are called again to "
-        "name the mistake.",
+        "The first class contains correct answers in ordinary code. In the second class, all "
+        "answers are written in unusual ways, such as loops over single numbers, and one exercise "
+        "of each submission is wrong. Unusual answers take longer, and wrong answers are called "
+        "again to name the mistake.",
         "",
         "For comparison, nbgrader and otter-grader (which grade notebooks) and pytest grade the "
         f"first {_FEW} submissions of the second class; the answer cells of the notebooks contain "

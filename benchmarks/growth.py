@@ -129,7 +129,7 @@ def _make_class(submitted: Path, count: int, exercise: str) -> None:
 
 
 def _copy_class(graded: Path, folder: Path, count: int) -> None:
-    """Makes a class with the submissions and the results of one that was graded."""
+    """Makes a class with the submissions and the results of a class that was graded."""
     lines = [json.loads(line) for line in (graded / "results.jsonl").read_text().splitlines()]
     (folder / "submitted").mkdir(parents=True)
     shutil.copy(graded / "secret.key", folder)

@@ -4,8 +4,8 @@
 
 The answers are those in tests/unseen, which run in this process because they are our own code.
 Exits with 1 if an answer is not wrong, or gets a name that is not in the list; a person then
-compares the name with the intended mistake. A listed name that an answer does not get is also
-printed.
+compares the name with the intended mistake. Answers without a name are also printed, each with the
+name that it had before, if any.
 """
 
 from __future__ import annotations

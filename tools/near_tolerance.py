@@ -3,10 +3,11 @@
     python tools/near_tolerance.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 3] [--factor 10] [--right]
 
 Rounding differs between processors. If a wrong answer is accepted with ten times the tolerance, its
-errors are not far above the tolerance; if a right answer is refused with a tenth of the tolerance,
-its errors are not far below it. Either may get the opposite verdict on another machine. Judges the
-solutions, alternatives, known mistakes and tests/unseen/{attack,promise} in this process, because
-they are our own code; with `--right`, only right answers. Exits with 1 if it finds such an answer.
+errors are not far above the tolerance; if a correct answer is rejected with a tenth of the
+tolerance, its errors are not far below the tolerance. Either answer may get the opposite verdict on
+another machine. Judges the solutions, alternatives, known mistakes and answers in
+tests/unseen/{attack,promise} in this process, because they are our own code; with `--right`, only
+correct answers. Exits with 1 if it finds such an answer.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--factor", type=float, default=10.0)
-    parser.add_argument("--right", action="store_true", help="judge right answers only")
+    parser.add_argument("--right", action="store_true", help="judge correct answers only")
     return parser.parse_args(arguments)
 
 

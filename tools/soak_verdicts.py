@@ -1,8 +1,8 @@
-"""Judges all right answers many times with fresh inputs; none may be refused.
+"""Judges all correct answers many times with fresh inputs; none may be rejected.
 
     python tools/soak_verdicts.py [--times 300] [--minutes 30] [--jobs 2] [--seed S]
 
-All solutions, alternatives and right answers in tests/unseen are judged by the hidden suites in
+All solutions, alternatives and correct answers in tests/unseen are judged by the hidden suites in
 this process, each time with different inputs and random numbers. The scores in the solutions'
 softmax are also observed: only a few questions may use scores of 50 or more, so that a plain `exp`
 is right in all others. A line is printed for every exercise in each repetition; after `--minutes`,
@@ -166,7 +166,7 @@ def _summarize(done: Sequence[RepeatedVerdicts]) -> None:
     seeds = sorted({item.seed for item in done})
     print(
         f"{len(seeds)} times with fresh inputs, seeds from {seeds[0]}: "
-        f"{sum(item.verdicts for item in done)} verdicts on right answers, "
+        f"{sum(item.verdicts for item in done)} verdicts on correct answers, "
         f"{sum(len(item.refusals) for item in done)} refusals, "
         f"{sum(item.left for item in done)} answers left out for lack of time",
         flush=True,

@@ -1,6 +1,6 @@
 """Reads answers that were written from the questions alone, and finds the names of their mistakes.
 
-The lists (`tests/unseen/*.toml`) contain right answers in a student's style, and wrong ones as
+The lists (`tests/unseen/*.toml`) contain correct answers in a student's style, and wrong ones as
 changes to their text, each with its intention and the name that a person finds fitting. Some also
 have the message that a person has read, and that person's judgment of it (`tools/messages.py`).
 """
@@ -28,7 +28,7 @@ from autograder.suite.local import LocalImplementation
 class UnseenAnswer:
     """One answer: its intention (`means`), its text, and the name that a person finds fitting.
 
-    For a right answer, `means` is empty. `read` contains the first line and the advice in the
+    For a correct answer, `means` is empty. `read` contains the first line and the advice in the
     message that a person has read, and `does` is that person's judgment of it; both are empty if
     nobody has read one.
     """
@@ -42,7 +42,7 @@ class UnseenAnswer:
 
 
 def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
-    """Yields right answers to an exercise's questions, each followed by wrong variants of it.
+    """Yields correct answers to an exercise's questions, each followed by wrong variants of it.
 
     Raises `ContentError` if a change applies to code that the text does not contain.
     """

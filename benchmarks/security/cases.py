@@ -173,7 +173,7 @@ def _newer(notebook: Notebook) -> bytes:
 
 
 #: a case that every grader must judge to be right; otherwise, the comparison would mean nothing
-CONTROL = Case("a right submission", HONEST, _FULL)
+CONTROL = Case("a correct submission", HONEST, _FULL)
 ATTACKS = (
     _attack("patches torch.allclose", "def double(x):\n    return x", _PATCHES),
     _attack("returns an object that equals everything", _EQUAL),

@@ -1,4 +1,4 @@
-"""Tests the hidden suites: they must refuse each small change to a solution, unless it is harmless.
+"""Tests the hidden suites: they must reject each small change to a solution, unless it is harmless.
 
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
