@@ -1,4 +1,4 @@
-"""Due dates and durations have one meaning, or are refused with an example of the right form."""
+"""Due dates and durations have one meaning, or are rejected with an example of the right form."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first, *others = BLOCKS
     run(first, empty, environment)
     borrow_packages(empty / "attention", environment)
-    # with one secret key in fifty, an almost right answer loses one more point; this fixed key is
+    # with one secret key in fifty, an almost correct answer loses one more point; this fixed key is
     # not one of them, so the scores are the same in every run
     secret = empty / "attention" / "course" / "secret.key"
     secret.parent.mkdir()

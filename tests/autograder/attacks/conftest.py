@@ -142,7 +142,7 @@ class Sandboxed:
         self.results.write_text("")
 
     def submit(self, student: str) -> Path:
-        """Submits right answers as this student; returns the folder."""
+        """Submits correct answers as this student; returns the folder."""
         place = self.submitted / student / "walled"
         shutil.copytree(SOLUTIONS, place)
         with open(place / "attacked.py", "a") as file:

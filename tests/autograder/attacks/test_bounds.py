@@ -151,7 +151,7 @@ def test_a_right_answer_is_computed_with_a_workers_limits(
 
 
 def test_naming_counts_a_tensor_once_per_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An oversized reply is refused before its gradients are searched for infinite numbers."""
+    """An oversized reply is rejected before its gradients are searched for infinite numbers."""
 
     def looked_at(tensor: torch.Tensor) -> torch.Tensor:
         raise AssertionError("a reply that is too large was looked at")

@@ -1,4 +1,4 @@
-"""Pictures of sequences have the right contents, and unreadable sizes are refused."""
+"""Pictures of sequences have the right contents, and unreadable sizes are rejected."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_the_course_declares_what_its_contract_says(assignment: str) -> None:
 def _refused(
     runner: SuiteRunner, exercise: Exercise, question: str, calls: str
 ) -> tuple[bool, bool]:
-    """Returns whether the hidden suite refuses these calls, and whether the public suite does.
+    """Returns whether the hidden suite rejects these calls, and whether the public suite does.
 
     Both must accept everything else about the answer.
     """

@@ -1,4 +1,4 @@
-"""A release is refused no matter where a secret is planted in it."""
+"""A release is rejected no matter where a secret is planted in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Edit = Callable[[str, str, str], None]
 
 
 def refused(root: Path, wheel: Path) -> str:
-    """Returns the error message of a refused release, which must not write anything."""
+    """Returns the error message of a rejected release, which must not write anything."""
     with pytest.raises(ContentError) as caught:
         release(load_course(root), wheel=wheel)
     assert not (root / "assignments").exists()

@@ -1,4 +1,4 @@
-"""Downloads from real platforms give the owner and time of each file, or are refused.
+"""Downloads from real platforms give the owner and time of each file, or are rejected.
 
 The name formats are taken from Moodle's mod/assign/classes/downloader.php (a name without `_`, the
 number, `assignsubmission`, the plugin; before 4.1 with `_` at the end), from Canvas's

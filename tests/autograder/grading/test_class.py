@@ -25,7 +25,7 @@ from ..grading_runs import executed_files
 from .conftest import ClassFolder
 
 SCHEMA = Path(results_file.__file__).with_name("result.schema.json")
-#: how many of the grader's files grading a right submission may execute outside the sandbox
+#: how many of the grader's files grading a correct submission may execute outside the sandbox
 MOST_FILES = 60
 TWO = "def query_scores(inputs, query):\n    return inputs @ query\n"
 

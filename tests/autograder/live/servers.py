@@ -195,7 +195,7 @@ class Canvas(Server):
         return f"{self.address}/courses/4711"
 
     def enrol(self, number: int, name: str, login: str, section: int = 1) -> None:
-        """Adds a student, whose name is given as in `Lovelace, Ada`."""
+        """Adds a student; the name is given in the form `Lovelace, Ada`."""
         last, _, first = (part.strip() for part in name.partition(","))
         enrollment = {"type": "StudentEnrollment", "course_section_id": section}
         self.users.append(

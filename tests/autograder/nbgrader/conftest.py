@@ -166,7 +166,7 @@ def _add_own_assignment(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def collected(built: NbgraderClass) -> NbgraderClass:
-    """Returns the class after its submissions were collected from the exchange.
+    """Returns the class after its submissions are collected from the exchange.
 
     One student used `submit`; the other submissions were written into the exchange.
     """
@@ -268,7 +268,7 @@ def _nothing(folder: Path) -> None:
     pass
 
 
-#: each student's change to a right submission, and the time of the submission
+#: each student's change to a correct submission, and the time of the submission
 STUDENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "ben": (_answer("softmax", "softmax", _OVERFLOWS), IN_TIME),
     "tom": (_nothing, LATE),

@@ -1,4 +1,4 @@
-"""`autograder merge` joins shards into one file, and refuses shards that contradict each other."""
+"""`autograder merge` joins shards into one file, and rejects shards that contradict each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many requests in one frame all get their replies, and invalid frames are refused."""
+"""Many requests in one frame all get their replies, and invalid frames are rejected."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def right_answers(exercise: Exercise) -> tuple[tuple[str, str], ...]:
 
 @cache
 def names_of(exercise: Exercise) -> dict[str, str]:
-    """Returns each right answer's question, keyed by the answer's name."""
+    """Returns each correct answer's question, keyed by the answer's name."""
     from autograder.suite.variants import variants_read
 
     found = variants_read(COURSE.variants("alternatives", exercise))

@@ -84,7 +84,7 @@ CLAIMS = {
     "says what to do if it finds neither": (
         f"{STUDENT}/test_places_to_work.py::test_a_notebook_alone_says_what_to_put_next_to_it"
     ),
-    "Below a right answer, there is a folded": (
+    "Below a correct answer, there is a folded": (
         f"{STUDENT}/test_notebook.py::test_explanation_other_solutions_and_star_follow"
     ),
     "Pictures have a transparent background": (
@@ -143,7 +143,7 @@ TOOLS = {
     "a second star, for an answer without a loop, without `@`, or in one line": (
         f"{STUDENT}/test_stars.py::test_a_star_is_offered_and_earned_in_a_folder"
     ),
-    "the code of two other right answers, and what they cost, after submission": (
+    "the code of two other correct answers, and what they cost, after submission": (
         "tests/autograder/authoring/test_ways.py::test_ways_are_in_bundles_only"
     ),
     "to see your attention at work": (

@@ -114,7 +114,7 @@ def _notebook(kind: str, text: str) -> bytes:
 
 
 def _seconds(read: Callable[[str], object], text: str) -> float:
-    """Returns the CPU seconds that reading a text takes, even if the text is refused."""
+    """Returns the CPU seconds that reading a text takes, even if the text is rejected."""
     gc.disable()
     before = time.process_time()
     try:

@@ -1,4 +1,4 @@
-"""A path that is not a submission is refused with a message that names the right path."""
+"""A path that is not a submission is rejected with a message that names the right path."""
 
 from __future__ import annotations
 

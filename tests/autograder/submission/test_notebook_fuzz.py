@@ -60,7 +60,7 @@ NOTEBOOKS = st.lists(CELLS | JSON, max_size=6).map(lambda cells: {"cells": cells
 
 
 def check_notebook(data: bytes) -> None:
-    """Checks that a notebook is refused with a message, or gives a module that compiles."""
+    """Checks that a notebook is rejected with a message, or gives a module that compiles."""
     try:
         module = module_of_notebook(data, NAMES)
     except SubmissionError as error:

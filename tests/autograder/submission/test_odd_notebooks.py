@@ -1,4 +1,4 @@
-"""Notebooks that Jupyter would never write are graded, or refused with a message."""
+"""Notebooks that Jupyter would never write are graded, or rejected with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A right answer that uses the same student's wrong answer is never refused."""
+"""A correct answer that uses the same student's wrong answer is never rejected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def attention_weights(queries, keys):
     return torch.softmax(queries @ keys.transpose(-2, -1), -1)
 """
 SDPA = "def scaled_dot_product_attention(queries, keys, values"
-#: ways in which a right answer calls the wrong answer `attention_weights`, which does not scale
+#: ways in which a correct answer calls the wrong answer `attention_weights`, which does not scale
 WAYS = {
     "name": f"{SDPA}):\n    return attention_weights(queries, keys) @ values",
     "default": f"{SDPA}, weigh=attention_weights):\n    return weigh(queries, keys) @ values",

@@ -1,4 +1,4 @@
-"""A right answer that rounds differently is accepted within the tolerance."""
+"""A correct answer that rounds differently is accepted within the tolerance."""
 
 from __future__ import annotations
 

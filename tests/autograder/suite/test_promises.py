@@ -1,4 +1,4 @@
-"""Hidden suites test only what the questions promise, so right answers may rely on it."""
+"""Hidden suites test only what the questions promise, so correct answers may rely on it."""
 
 from __future__ import annotations
 

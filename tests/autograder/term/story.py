@@ -284,7 +284,7 @@ class Term:
         return max(timedelta(), self.arrives(n, week) - DUE[week] - allowed)
 
     def questions(self, n: int, week: int) -> Mapping[tuple[str, str], float]:
-        """Returns the points of each question before any penalty, including points by hand."""
+        """Returns the points of each question before any penalty, including manual points."""
         points = dict(self.submitted[n, week].points)
         if (n, week) in self.manual:
             question, entered = self.manual[n, week]

@@ -1,4 +1,4 @@
-"""A mistake that the dropout statistics find is named in the words of the finding."""
+"""A mistake that the dropout statistics find is named after the finding."""
 
 from __future__ import annotations
 
