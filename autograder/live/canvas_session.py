@@ -41,7 +41,7 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
                 try:
                     return super(Session, self).send(request, **kwargs)
                 except package.Timeout:
-                    raise NoResponse(f"no answer within {_TIMEOUT:.0f} s") from None
+                    raise NoResponse(f"no response within {_TIMEOUT:.0f} s") from None
                 except package.RequestException as error:
                     raise NoResponse(no_connection(error)) from None
 

@@ -97,7 +97,7 @@ class _CheckedPlatform:
             return
         name = self._platform.name
         raise UserError(
-            f"{self._site}: the answer does not have {name}'s format ({text}): is it the "
+            f"{self._site}: the response does not have {name}'s format ({text}): is this the "
             f"address of a {name} site?"
         ) from None
 

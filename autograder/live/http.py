@@ -175,7 +175,7 @@ class RetryPolicy:
                 if not is_throttled and answer.status_code not in _OVERLOADED:
                     self._keep_quota(answer.headers)
                     return answer
-                problem = f"it answered with status {answer.status_code}"
+                problem = f"it responded with status {answer.status_code}"
                 wait = max(2.0**tried, _wanted_wait(answer.headers))
                 may_repeat = is_safe or is_throttled
                 if is_throttled:
@@ -245,8 +245,8 @@ def limited(parts: Iterable[bytes], site: str) -> bytes:
         size += len(part)
         if size > _MOST_ANSWER or time.monotonic() > end:
             raise PlatformFailure(
-                f"{site}: an answer is larger than {_MOST_ANSWER >> 20} MB, or takes more than "
-                f"{_LONGEST_ANSWER / 60:.0f} minutes: is it the address of the right site?"
+                f"{site}: a response is larger than {_MOST_ANSWER >> 20} MB, or takes more than "
+                f"{_LONGEST_ANSWER / 60:.0f} minutes: is this the address of the right site?"
             )
     return b"".join(found)
 
@@ -269,7 +269,7 @@ def connecting() -> Iterator[None]:
     try:
         yield
     except httpx.TimeoutException:
-        raise NoResponse(f"no answer within {_TIMEOUT:.0f} s") from None
+        raise NoResponse(f"no response within {_TIMEOUT:.0f} s") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NoResponse(no_connection(error)) from None
 

@@ -199,7 +199,7 @@ class Moodle:
             self._call("core_webservice_get_site_info")  # raises an error if the token is refused
             # The token works, so only this file is affected: a student may have written the error.
             raise UserError(
-                f"{self._site}: {file.path[-1]!r} can't be downloaded: the answer is an error, "
+                f"{self._site}: {file.path[-1]!r} can't be downloaded: the response is an error, "
                 f"{self._reason(error.error)}"
             ) from None
         if answer.status_code != 200:

@@ -48,7 +48,7 @@ def test_a_page_that_fails_is_requested_again(canvas: Canvas, response: Response
 def test_a_lasting_failure_is_reported_in_the_end(canvas: Canvas) -> None:
     canvas.faults.append(Fault("users", Response(b"", 503), times=99))
     with pytest.raises(
-        UserError, match="it answered with status 503\n  fix: run the command again later"
+        UserError, match="it responded with status 503\n  fix: run the command again later"
     ):
         open_canvas(canvas, []).members()
 
@@ -100,7 +100,7 @@ def test_a_page_that_is_not_a_platform_is_reported(
     server = canvas if name == "canvas" else moodle
     server.faults.append(Fault("", Response(b"<html>Log in</html>"), times=99))
     platform = open_canvas(canvas, []) if name == "canvas" else open_moodle(moodle)
-    with pytest.raises(UserError, match=f"is it the address of a {name.title()}"):
+    with pytest.raises(UserError, match=f"is this the address of a {name.title()}"):
         platform.title()
 
 

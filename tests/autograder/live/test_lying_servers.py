@@ -144,11 +144,11 @@ def test_an_endless_response_is_given_up(
 ) -> None:
     platform = open_site(site)
     monkeypatch.setattr(http, "_MOST_ANSWER", 10)
-    with pytest.raises(UserError, match="an answer is larger than"):
+    with pytest.raises(UserError, match="a response is larger than"):
         platform.title()
     monkeypatch.undo()
     monkeypatch.setattr(http, "_LONGEST_ANSWER", -1.0)
-    with pytest.raises(UserError, match="an answer is larger than"):
+    with pytest.raises(UserError, match="a response is larger than"):
         platform.members()
 
 
