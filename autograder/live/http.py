@@ -155,7 +155,7 @@ class RetryPolicy:
     on_wait: Callable[[str], None] = lambda text: None
 
     def ask(self, site: str, once: Callable[[], A], *, is_safe: bool) -> A:
-        """Sends a request, repeats it if the platform can't answer yet, and returns the response.
+        """Sends a request, repeats it if the platform can't respond yet, and returns the response.
 
         `once` sends the request, and raises `NoResponse` if there is no response. `is_safe` means
         that the request may be repeated even if it has been carried out. Raises `Unreachable` if
