@@ -31,8 +31,8 @@ class Lateness:
     """A submission's time, due date and lateness; times are in UTC without a time zone.
 
     `late` is None if the time or the due date is unknown. `is_marked` is true if a platform reports
-    the submission as late without saying by how much. `late_days` is the number of days that it
-    took from the student's budget.
+    the submission as late without saying by how much. `late_days` is the number of days that the
+    submission took from the student's budget.
     """
 
     submitted: datetime | None = None
@@ -86,9 +86,10 @@ class Allowances:
     def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
         """Returns how long after `due` a submission still counts as on time, or None.
 
-        This is the sum of the section's shift, grace period, extra time, extension and late days.
-        None means that the class has never given this submission any of these; nbgrader's gradebook
-        then keeps its own extension. Zero removes an allowance that is no longer in the tables.
+        The result is the sum of the section's shift, grace period, extra time, extension and late
+        days. None means that the class has never given this submission any of these; nbgrader's
+        gradebook then keeps its own extension. Zero removes an allowance that is no longer in the
+        tables.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()

@@ -56,8 +56,8 @@ class ClassDates:
     def of_all(self, assignment: Assignment) -> DueDate | None:
         """Returns the default due date of an assignment.
 
-        This is the class's date for everybody, or else the course's date, or else the latest date
-        of any section.
+        The result is the class's date for everybody, or else the course's date, or else the latest
+        date of any section.
         """
         if (found := self.dates.get((assignment.name, ""))) or (found := assignment.duedate):
             return found

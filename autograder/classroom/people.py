@@ -1,7 +1,7 @@
 """Keeps the people in a class in `roster.csv`, and merges lists from platforms into it.
 
-A list is matched with the people on the roster. Merging it can add people and update entries, but
-never removes anybody or clears an entry.
+A list is matched with the people on the roster. Merging a list can add people and update entries,
+but never removes anybody or clears an entry.
 """
 
 from __future__ import annotations
@@ -343,7 +343,7 @@ class _Merge:
 
 
 def _may_be_one(one: Person, other: Person) -> bool:
-    """Returns whether two people have the same email address, or at least one has none."""
+    """Returns whether two people have the same email address, or at least one has no address."""
     return not (one.email and other.email) or normal(one.email) == normal(other.email)
 
 

@@ -74,8 +74,8 @@ def answer_requests(
 ) -> tuple[Request, ...]:
     """Answers a student's open requests about a question; returns them with the answer added.
 
-    If there are none about this question, answers requests about the whole assignment. An empty
-    `question` answers all open requests about the assignment.
+    If there are no requests about this question, answers requests about the whole assignment. An
+    empty `question` answers all open requests about the assignment.
     """
     now = utc_text(datetime.now(UTC))
     answered: list[Request] = []

@@ -47,8 +47,8 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     """Returns a CSV file's columns and rows; accepts every separator that platforms use.
 
-    Empty rows are ignored; if a column appears twice, the first one counts. Raises `UserError` for
-    a file that can't be read.
+    Empty rows are ignored; if a column appears twice, its first occurrence counts. Raises
+    `UserError` for a file that can't be read.
     """
     if not path.exists():
         raise UserError(f"{path} does not exist; expected a CSV file")

@@ -1,7 +1,7 @@
 """Reads submission times as platforms write them; an ambiguous time counts as unknown.
 
 All other modules use this module to read the times in `timestamp.txt`, worksheets, exports and
-tables. What a time means never depends on this machine's time zone.
+tables. The meaning of a time never depends on this machine's time zone.
 """
 
 from __future__ import annotations
