@@ -94,7 +94,7 @@ def _clones(
 
 
 def _members(folder: Path) -> list[Path]:
-    """Returns the non-empty folders in a folder and the files that may be answers; no links."""
+    """Returns a folder's non-empty subfolders and the files that may be answers; ignores links."""
     found = [e for e in sorted(folder.iterdir()) if not e.name.startswith(".")]
     return [
         e for e in found if not e.is_symlink() and (_holds_something(e) if e.is_dir()

@@ -37,7 +37,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class _UnknownTime(Exception):
-    """Raised if the time can't be found in the repository, or not in the form that git writes."""
+    """Raised if the time is not in the repository, or not in the form in which git writes it."""
 
 
 def is_repository(folder: Path) -> bool:

@@ -225,7 +225,7 @@ class Sorting:
         """Returns notes about files for assignments other than the one that the user named.
 
         Raises `UserError` if most files belong to another assignment: the user then named the wrong
-        one.
+        assignment.
         """
         notes = []
         for (named, other), keys in sorted(self._strays.items()):
@@ -290,7 +290,7 @@ class Sorting:
         return ()
 
     def refused(self) -> tuple[RefusedFile, ...]:
-        """Returns the files that were left out; if an owner has many, only the first of them."""
+        """Returns the files that were left out; for an owner with many, only the first few."""
         self._refuse_unplaced()
         lines = Counter[str]()
         kept: list[RefusedFile] = []

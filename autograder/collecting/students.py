@@ -52,8 +52,8 @@ class Students:
         """Returns an owner for each member of a group; for anybody else, returns only `owner`.
 
         A group must be on the roster, and must not have the name of a person there. A clone never
-        counts as a group's, because students choose the names of their repositories. As students
-        may also change their own names, Canvas's number must belong to a member.
+        counts as a group's work, because students choose the names of their repositories. As
+        students may also change their own names, Canvas's number must belong to a member.
         """
         group = self._groups.get(squashed(owner.student), ())
         is_named = owner.platform in (CANVAS, MOODLE, "") and not owner.email
@@ -116,7 +116,7 @@ class Students:
         return (*renamed, *split, *whole)
 
     def name(self, owner: Owner, assignment: str) -> str:
-        """Returns the student's name: the earlier one, or else the roster's, or the platform's."""
+        """Returns the student's name: the earlier name, or else the roster's, or the platform's."""
         own = self._platforms(owner, assignment)
         if for_file_name(own) in self._before:
             return own
@@ -141,7 +141,7 @@ class Students:
     def _platforms(self, owner: Owner, assignment: str) -> str:
         """Returns the platform's name for an owner; a number is added if others have the same name.
 
-        Students who had the name without a number in an earlier collection keep it.
+        Students who had the name without a number in an earlier collection keep that name.
         """
         if not owner.number or owner.email or owner.platform == CLASSROOM:
             return owner.student
