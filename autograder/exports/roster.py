@@ -92,9 +92,9 @@ class Matching:
     def name_of(self, row: int, assignment: str) -> str | None:
         """Returns the class's name for the person in a row, or "" if the class has no such student.
 
-        A person with several folders has a different name in each; `assignment` selects one.
-        Returns None if the row may belong to a student whose grade can't be assigned, because it is
-        then uncertain whether the grade is missing.
+        A person with several folders has a different name in each; `assignment` selects one of
+        these names. Returns None if the row may belong to a student whose grade can't be assigned,
+        because it is then uncertain whether the grade is missing.
         """
         found = self.students_of.get(row) or self.waiting.get(row, ())
         has_work = (name for name in found if assignment in self.works.get(name, ()))
@@ -142,7 +142,7 @@ def _is_nobody(row: Row) -> bool:
 
 
 def match_grades(roster: Roster, grades: Grades) -> Matching:
-    """Finds a roster's rows for the students with grades and for the people without any."""
+    """Finds a roster's rows for the students with grades and for the people without grades."""
     works: dict[str, frozenset[str]] = {}
     for student, assignment in keys_of(grades.results):
         works[student] = works.get(student, frozenset()) | {assignment}
