@@ -61,7 +61,7 @@ def group_of(
 class SharedMistakes:
     """Collects results one by one, and then finds the mistakes that students share.
 
-    For each mistake, it keeps the first result, the students, and a few different answers.
+    For each mistake, keeps the first result, the students, and a few different answers.
     """
 
     def __init__(self, codes: Codes) -> None:
