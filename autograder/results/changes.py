@@ -34,7 +34,7 @@ class Score:
 class Change:
     """A change to the points or maximum of a student's question.
 
-    `before` is None for a new question, and `after` is None for one that was removed. `between`
+    `before` is None for a new question, and `after` is None for a removed question. `between`
     contains intermediate scores outside the range from `before` to `after`, such as 100 if the
     scores were 0, 100 and 0.
     """
