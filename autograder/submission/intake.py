@@ -124,7 +124,7 @@ def missing_file_note(
 ) -> tuple[str, ...]:
     """Does the same as `missing_answer_note`, given an exercise's name.
 
-    `definitions` contains the texts with which its answers begin, such as `def scores(`.
+    `definitions` contains the texts with which the exercise's answers begin, such as `def scores(`.
     """
     right = tuple(f"{exercise}{ending}" for ending in endings)
     wanted = " or ".join(right)
@@ -241,8 +241,8 @@ def find_submissions(
     """Returns all submissions below a folder; the folder itself may be a single submission.
 
     `known` contains the names of the course's assignments. `assignment` restricts the search to one
-    of them; for a single submission, it also says which assignment it is if the folder has a
-    different name. Raises `UserError` if the folder can't be read.
+    assignment; for a single submission, it also says which assignment the submission is for if the
+    folder has a different name. Raises `UserError` if the folder can't be read.
     """
     if not submitted.is_dir():
         raise UserError(f"{submitted} is not a folder; expected <student>/<assignment>/ in it")

@@ -57,7 +57,7 @@ class NotebookModule:
 class GivenCells:
     """The cells that all students get in a released notebook, parsed only once for the whole class.
 
-    A submitted notebook contains all of them, but its answers need only a few.
+    A submitted notebook contains all given cells, but its answers need only a few of them.
     """
 
     def __init__(self, data: bytes = b"", questions: Collection[str] = ()) -> None:
@@ -75,7 +75,7 @@ class GivenCells:
         """Returns the given cells as texts, without the statements that no other code needs.
 
         `words` contains all words in the student's own cells; names that the kept statements use
-        are added to it.
+        are added to `words`.
         """
         texts: list[str] = []
         for source in reversed(sources):

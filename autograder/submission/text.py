@@ -76,7 +76,7 @@ def with_unix_lines(text: str) -> str:
 
 
 def parsed(text: str) -> ast.Module:
-    """Returns the syntax tree; raises one of `NOT_PYTHON`. Ignores warnings."""
+    """Returns the syntax tree; raises one of the errors in `NOT_PYTHON`. Ignores warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
@@ -240,7 +240,7 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 
 
 def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
-    """Returns the names among a call's arguments, and whether its value counts as a function.
+    """Returns the names among a call's arguments, and whether the value counts as a function.
 
     A lambda counts as a function, as does the value of `partial` or of any call with a lambda as an
     argument, such as a decorator's call. A call with a function as an argument is assumed to return
