@@ -86,7 +86,7 @@ def remedy_of(tier: Tier) -> str:
 def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = None) -> ForkServer:
     """Starts and probes a fork server in the wanted tier, or in the strongest tier that works here.
 
-    If none works, raises `IsolationUnavailable` with each tier's reason and remedy.
+    If no tier works, raises `IsolationUnavailable` with each tier's reason and remedy.
     """
     return _best(wanted, lambda tier: ForkServer(tier, libraries))
 
@@ -95,7 +95,7 @@ def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = 
 def fork_server_ahead(
     wanted: Tier | None = None, ahead: Preparation | None = None
 ) -> Iterator[Callable[[Tier | None], ForkServer]]:
-    """Begins to start a fork server, and yields a function that completes the start.
+    """Launches a fork server without waiting for it; yields a function that completes the start.
 
     Meanwhile, the caller can do other work, such as importing torch. The function works like
     `start_fork_server`, but uses the server that is already starting if it has the wanted tier.

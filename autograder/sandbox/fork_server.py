@@ -62,7 +62,9 @@ _ENVIRONMENT = {
 
 
 class ForkServer:
-    """A running fork server in one tier. Close it, or use it as a context manager.
+    """A running fork server in one tier.
+
+    Close the server after use, or use it as a context manager.
 
     Forked graders may share it, because every request is one datagram with its own sockets. Raises
     `SandboxError` if the server can't be started.
@@ -196,7 +198,7 @@ class ForkServer:
         """Makes the server keep a batch, to which all workers forked from now on have access.
 
         Call this method before the grader is forked, because a fork knows only the batches that the
-        server held by then.
+        server held at that time.
         """
         if batch.digest not in self._held:
             self._held[batch.digest] = batch

@@ -114,7 +114,7 @@ _ASKS = b'{"U": ["substitute", '
 class Batch:
     """Requests that are sent together, in the same bytes for every worker.
 
-    `digest` identifies them.
+    `digest` identifies the requests.
 
     `kernels` is true if correct answers need parts of torch that the fork server may not have
     loaded.
@@ -127,7 +127,7 @@ class Batch:
 
     @classmethod
     def of(cls, requests: Sequence[tuple[Any, ...]], kernels: bool = False) -> Batch:
-        """Encodes requests; each one is an operation and its arguments."""
+        """Encodes requests; each request is an operation and its arguments."""
         request = ("several", list(requests))
         frame = b"".join(wire.encode(0, request, layouts=True))
         digest = hashlib.blake2b(frame, digest_size=16).hexdigest()

@@ -41,8 +41,8 @@ _FEW = "; if the limit on processes is too low (ulimit -u, or a container's), ra
 class Session:
     """The channel to a worker, with the worker's output and exit status.
 
-    Calls may raise an `AnswerFault`. If the worker itself reported the fault, it can be called
-    again; after any other fault, it is dead, and `alive` is false.
+    Calls may raise an `AnswerFault`. If the worker itself reports the fault, the worker can be
+    called again; after any other fault, the worker is dead, and `alive` is false.
     """
 
     def __init__(
