@@ -148,7 +148,7 @@ class Worker:
 def _called(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, Any]:
-    """Returns a call's result, and the arguments after the call, or None if none has changed."""
+    """Returns a call's result, and the arguments after the call; None if none has changed."""
     value, after = execution.call(function, args, no_grad)
     if isinstance(value, statements.MissingValue):
         value.fail()

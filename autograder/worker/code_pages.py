@@ -2,8 +2,8 @@
 
 A fork does not inherit the page-table entries for code that is mapped from a file. Each worker
 would therefore load the code page by page, and the kernel would have to remove thousands of entries
-when the worker ends. Entries for a process's own memory are inherited, and there is only one per 2
-MiB. `benchmarks/tricks.py` measures the gain.
+when the worker ends. Entries for a process's own memory are inherited, and there is only one entry
+per 2 MiB. `benchmarks/tricks.py` measures the gain.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Keeps the files next to a notebook in memory, because workers can't open files.
 
-The notebook can read, import and change these files, and write new ones; all are lost when the
-worker ends. This works for Python's own file functions (`open`, `pathlib`, `os.stat` and so on),
-and therefore also for numpy, pandas and matplotlib, but not for code in C.
+The notebook can read, import and change these files, and write new ones; all changes are lost when
+the worker ends. Files in memory work with Python's own file functions (`open`, `pathlib`, `os.stat`
+and so on), and therefore also with numpy, pandas and matplotlib, but not with code in C.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _real_remove, _real_mkdir, _real_access = os.remove, os.mkdir, os.access
 
 
 class Files:
-    """Files and folders, by their paths relative to the notebook's folder."""
+    """Files and folders, keyed by their paths relative to the notebook's folder."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}

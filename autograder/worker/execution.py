@@ -171,7 +171,7 @@ LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED, CLEARED})
 
 
 def _computed(args: Sequence[Any]) -> list[Any]:
-    """Returns the arguments, in which each floating-point tensor is now an operation's result."""
+    """Returns the arguments; each floating-point tensor is replaced with an operation's result."""
     one: dict[torch.dtype, torch.Tensor] = {}
     known: dict[int, torch.Tensor] = {}
 
@@ -247,7 +247,7 @@ def _summed(leaf: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | Non
     """Replaces the gradients of entries that share memory with the sum of these gradients.
 
     Expanded entries are a single number, whose gradient is this sum. Operations such as
-    `as_strided` and `view` distribute it among the entries in different ways.
+    `as_strided` and `view` distribute the gradient among the entries in different ways.
     """
     steps = zip(leaf.shape, leaf.stride(), strict=True)
     shared = [dim for dim, (size, step) in enumerate(steps) if size > 1 and not step]

@@ -1,8 +1,8 @@
 """Runs the fork server, which loads torch only once; each worker is a fork of it.
 
-`sandbox.fork_server` starts it, in bubblewrap for tiers A and B. The fork server stores requests to
-workers, which every worker may see, but no answers. It never sees a student's code, which is sent
-directly to the worker, so that other workers can't find it.
+`sandbox.fork_server` starts the fork server, in bubblewrap for tiers A and B. The fork server
+stores requests to workers, which every worker may see, but no answers. The fork server never sees a
+student's code, which is sent directly to the worker, so that other workers can't find it.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 To inherit a huge page, a fork copies one page-table entry instead of 512.
 
-Imports leave thousands of small free blocks all over the heap. In a fork, malloc hands these out
-first, and writing to each of them makes the kernel copy a page. Once these holes are filled, a fork
-allocates all its memory in one region. `benchmarks/tricks.py` measures both effects.
+Imports leave thousands of small free blocks all over the heap. In a fork, malloc hands out these
+blocks first, and writing to each of them makes the kernel copy a page. Once these holes are filled,
+a fork allocates all its memory in one region. `benchmarks/tricks.py` measures both effects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Records the outputs of a running cell: streams, results, pictures and errors, in order.
 
-The size of the outputs is limited, so that they fit into one frame. What affects a score is never
-dropped: whether something was written to stderr, whether there was an error, and the text of a
+The size of the outputs is limited, so that they fit into one frame. Everything that affects a score
+is kept: whether something was written to stderr, whether there was an error, and the text of a
 result.
 """
 

@@ -38,8 +38,8 @@ def operators(
 ) -> tuple[list[str], Any]:
     """Returns the names of all operators that a call dispatches, and the call's result.
 
-    With `backward`, this includes the backward pass. Composite operators are also included, such as
-    `aten::softmax`. However code reaches an operator (by an alias, a method, getattr or
+    With `backward`, the backward pass is also watched. Composite operators are also included, such
+    as `aten::softmax`. However code reaches an operator (by an alias, a method, getattr or
     `torch.ops`), the profiler sees it, because it observes the dispatcher itself. The legacy
     profiler is used, because it prints nothing and starts no thread. The state of the random
     numbers is restored afterwards.
@@ -118,7 +118,10 @@ def thread_starts() -> list[str]:
 
 
 def record_thread_starts() -> None:
-    """From now on, records every start of a thread. Call this only in a worker's process."""
+    """From now on, records every start of a thread.
+
+    Call this function only in a worker's process.
+    """
     for module in (_thread, threading):
         for name in _STARTS:
             if hasattr(module, name):
