@@ -1,4 +1,4 @@
-"""The tools that students run: checks in a notebook, and a folder's checks and progress.
+"""Contains the tools that students run: checks in a notebook, and a folder's checks and progress.
 
 These tools need no sandbox, contain nothing hidden, and work on every system on which torch works.
 Each name is loaded on first use, because some tools, such as hints, do without torch.

@@ -68,7 +68,7 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
 
 
 def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
-    """Returns the exercise and question for a name; the question is None if all pass."""
+    """Returns the exercise and question for a name; the question is None if all questions pass."""
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:

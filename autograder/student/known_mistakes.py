@@ -60,7 +60,7 @@ def comparable_text(value: Any) -> str:
 
 
 def comparable_error(fault: AnswerFault) -> str:
-    """Returns a fault as comparable text: omits the student's message; sorts the words of torch's.
+    """Returns a fault as comparable text: omits the student's message, and sorts torch's words.
 
     torch's messages for `a @ b` and `b @ a` have the same words in a different order, as do those
     for an operation and its in-place form. Everybody writes a different message after `raise`.

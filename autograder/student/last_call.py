@@ -1,4 +1,4 @@
-"""Records a check's last call, which the message about a failure shows, and all its results."""
+"""Records all results of a check, and its last call, which the message about a failure shows."""
 
 from __future__ import annotations
 

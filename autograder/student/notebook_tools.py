@@ -258,7 +258,7 @@ def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
 def _below(
     result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path, rule: str
 ) -> tuple[str, list[str]]:
-    """Returns more help as text and HTML: how to get a hint, or what to read once it is correct."""
+    """Returns more help as text and HTML: how to get a hint, or what to read next."""
     name = result.question
     if result.standing in _STUCK:
         call = for_html(_hint(name))

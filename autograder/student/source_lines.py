@@ -28,7 +28,7 @@ def locator(path: Path, text: str) -> Locate:
 
 
 def _cell_of(path: Path, text: str, line: int) -> str:
-    """Returns "cell In[4], line 3" for a line in a notebook's module; looks for its statement."""
+    """Returns "cell In[4], line 3" for a line in a notebook's module, found by its statement."""
     statement, first = _statement_at(text, line)
     for name, source in reversed(_cells(path, path.stat().st_mtime_ns)):
         before, found, _ = source.partition(statement)

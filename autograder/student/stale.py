@@ -151,7 +151,7 @@ def _definition_of(question: str) -> re.Pattern[str]:
 
 
 def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
-    """Yields the last run and the source of the question's cells, as saved in this kernel's time.
+    """Yields the last run and the source of the question's cells, if saved since the kernel began.
 
     After a restart, cells get the same numbers again, although the file still has the old source.
     """

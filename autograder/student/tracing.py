@@ -33,7 +33,7 @@ _MARK = "<-- "
 
 @dataclass(slots=True)
 class Line:
-    """A line that ran, and the shapes of the names that it assigned; None is the result's name."""
+    """A line that ran, and the shapes of the names that it assigned; None means the result."""
 
     number: int
     shapes: dict[str | None, Any] = field(default_factory=dict)

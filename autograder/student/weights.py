@@ -1,4 +1,4 @@
-"""Finds weights in a layer whose names are not the ones given in the exercise."""
+"""Finds weights in a layer whose names differ from those given in the exercise."""
 
 from __future__ import annotations
 
