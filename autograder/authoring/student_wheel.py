@@ -28,8 +28,8 @@ def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
 
     Follows imports through all modules, even inside functions, except those only for type checkers.
     Leaves out optional requirements. Adds a digest of the content to the version, because pip does
-    not replace a package with one of the same version, and the wheel in a student's next bundle may
-    differ.
+    not replace a package with another of the same version, and the wheel in a student's next bundle
+    may differ.
     """
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
