@@ -70,8 +70,8 @@ class RunReport:
     """The outcome of a grading run; `truncated` is the file with an incomplete line, if any.
 
     `found` contains the submissions for assignments that could be graded, and `stopped` contains
-    the reason why each other assignment could not be. `tier` is None if nothing was graded. `costs`
-    contains CPU seconds by stage; it is empty if nothing was graded on this machine.
+    the reason why each other assignment could not be graded. `tier` is None if nothing was graded.
+    `costs` contains CPU seconds by stage; it is empty if nothing was graded on this machine.
     """
 
     found: FoundSubmissions
@@ -112,8 +112,8 @@ def grade_class(
 
     `backend` grades the submissions (default: processes on this machine). `found` contains the
     submissions if the caller has already listed them. An assignment whose content is wrong is left
-    out; if that leaves none, raises `ContentError`. If there is nothing to grade, no sandbox is
-    started, and torch is not loaded. Raises `UserError` for something that the user must change,
+    out; if no assignment is left, raises `ContentError`. If there is nothing to grade, no sandbox
+    is started, and torch is not loaded. Raises `UserError` for something that the user must change,
     `IsolationUnavailable` if no tier works, and `GraderError` if the grader itself fails.
     """
     if found is None:

@@ -121,7 +121,7 @@ class Watch:
             lift_cpu_limit()
 
     def leave(self) -> None:
-        """Begins work outside all places; if it ends the job, the grader is at fault."""
+        """Begins work outside all places; if this work ends the job, the grader is at fault."""
         self._write(b"\0")
         self._book(None)
         if self._is_job:

@@ -1,4 +1,4 @@
-"""The pytest plugin for hidden suites: provides solutions, and submissions in the sandbox."""
+"""Defines the pytest plugin for hidden suites, with solutions, and submissions in the sandbox."""
 
 from __future__ import annotations
 

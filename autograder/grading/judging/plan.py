@@ -46,8 +46,8 @@ class TestPlan:
     """The encoded requests of a test, and the position of the replies to them in the batch.
 
     `asks` contains the answers that the test calls, and `names` contains the answers in whose code
-    it looks for names. `passed` is the outcome for replies that agree with the solution's according
-    to `agreement`, which is None if this can't be decided without running the test.
+    the test looks for names. `passed` is the outcome for replies that agree with the solution's
+    according to `agreement`, which is None if this can't be decided without running the test.
     """
 
     start: int
@@ -113,9 +113,9 @@ def _unusable(test: str, failure: Exception) -> ContentError:
 class Rehearsal(RequestImplementation, Observer):
     """Answers requests with the solution, like a worker, and records each test's requests.
 
-    `requests` contains the requests, keyed by question and test. `cpu_seconds` is their total time,
-    and `kernels` says whether they were the first to need the second device's kernels, which are
-    loaded only on first use.
+    `requests` contains the requests, keyed by question and test. `cpu_seconds` is the total time of
+    the requests, and `kernels` says whether these requests were the first to need the second
+    device's kernels, which are loaded only on first use.
     """
 
     cpu_seconds = 0.0

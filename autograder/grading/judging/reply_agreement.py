@@ -1,11 +1,11 @@
 """Makes it possible to skip a test if the replies match the solution's.
 
 A test sees the form of a reply (types, shapes, dtypes, everything except the numbers in tensors)
-and these numbers. Suppose that, according to the plan's records (see `Witness`), a test passed for
-the solution and did nothing with a tensor's numbers but compare them. Then it also passes for every
-reply of the same form whose numbers are close enough. If a test does anything else with the
-numbers, such as counting zeros, they must equal the solution's up to rounding, because rounding
-must not decide a verdict. All numbers in a test are compared in a few operations.
+and the numbers themselves. Suppose that, according to the plan's records (see `Witness`), a test
+passed for the solution and did nothing with a tensor's numbers but compare them. Then the test also
+passes for every reply of the same form whose numbers are close enough. If a test does anything else
+with the numbers, such as counting zeros, the numbers must equal the solution's up to rounding,
+because rounding must not decide a verdict. All numbers in a test are compared in a few operations.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The wrong answer is replaced with the solution, which a separate worker runs wit
 and without any student's text. The replacement takes effect at the statement that defines the wrong
 answer, so aliases, tables, defaults and classes that are made later also use the solution. A call
 that is not allowed counts against the question whose code makes it. If two wrong answers call each
-other, only the earlier one is replaced.
+other, only the earlier answer is replaced.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ class SuiteRunner:
         return tuple(self._suites[suite][question])
 
     def different_tests(self, suite: Path, question: str) -> frozenset[str]:
-        """Returns the names of a question's tests; of tests that differ only in numbers, just one.
+        """Returns the names of a question's tests; of tests that differ only in numbers, only one.
 
         Tests differ only in numbers if they are cases of a parametrized test with separate points,
         such as a test of dropout with several rates.

@@ -34,7 +34,7 @@ Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 
 
 class ChangedEntries:
-    """The catalog's entries for a question; `texts` contains their modules, by name.
+    """The catalog's entries for a question; `texts` maps names to the modules of the entries.
 
     `members` contains changes to the solution, which may also be the first of two mistakes.
     """

@@ -2,9 +2,9 @@
 
 A wrong answer is called again, with inputs that depend only on the suite (the probe). A table
 contains each known mistake's results for the same requests. The answer gets the name of the mistake
-whose results are all equal to its own. If no catalog entry fits, the next candidates are a single
-change to the solution (a member of a family), then two changes together, and then a mistake that
-explains most of the wrong calls.
+whose results are all equal to the answer's. If no catalog entry fits, the next candidates are a
+single change to the solution (a member of a family), then two changes together, and then a mistake
+that explains most of the wrong calls.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Diagnosis:
     def named(self, variant: Variant, time: int = 0) -> str | None:
         """Returns the name that a misconception gets when it is diagnosed itself, or None.
 
-        Random numbers differ for each `time`.
+        For each `time`, different random numbers are drawn.
         """
         replies = self._known.entry_replies(variant, (time,))
         if not replies:
@@ -110,7 +110,7 @@ class Diagnosis:
         return tuple(row.name for row in found), len({row.hint for row in found}) == 1
 
     def is_stochastic(self, variant: Variant) -> bool:
-        """Returns whether a misconception draws random numbers when it answers."""
+        """Returns whether a misconception draws random numbers when it is called."""
         table = self._known.table(variant.question)
         return any(table.rows[row].name == variant.name for row, _ in table.samples)
 

@@ -149,7 +149,8 @@ class KnownMistakes:
     def _checks(self) -> str:
         """Returns a digest of the code that makes messages, because tables contain messages.
 
-        This is the code of `autograder.suite`, and of the checks that the hidden suite imports.
+        The digest covers the code of `autograder.suite`, and of the checks that the hidden suite
+        imports.
         """
         nodes = ast.walk(ast.parse(self._exercise.hidden_suite.read_text(encoding="utf-8")))
         modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
@@ -199,7 +200,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def changed_entries(self, question: str) -> ChangedEntries:
-        """Returns the entries for a question, prepared for being executed with a second mistake."""
+        """Returns the entries for a question, prepared for execution with a second mistake."""
         texts = {name: text for (of, name), text in self._texts.items() if of == question}
         members, probe = self.members(question), self.probe(question)
         return ChangedEntries(question, texts, members, probe, self._ask_text)
@@ -294,13 +295,13 @@ def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[b
 
 
 def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
-    """Returns the members that a table gets, some from every family, with their numbers.
+    """Returns the members that a table contains, some from every family, with their numbers.
 
-    In a large class, hundreds of changes to known steps are possible. Members of the same family
-    often give equal results, so a family's second member comes after the first members of all other
-    families. Members that change all parallel steps come first; within a family, those that change
-    a result or confuse two layers do. Left-out steps, and confusions of two values that the
-    question names, come before most others.
+    In a large Python class, hundreds of changes to known steps are possible. Members of the same
+    family often give equal results, so a family's second member comes after the first members of
+    all other families. Members that change all parallel steps come first; within a family, members
+    that change a result or confuse two layers come first. Left-out steps, and confusions of two
+    values that the question names, come before most others.
     """
     turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []

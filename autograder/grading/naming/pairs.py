@@ -150,7 +150,7 @@ class PairSearch:
         """Returns a row for the first pair that explains the answer, or an empty list.
 
         First executes the pairs in one test, up to its first wrong call. Of the pairs that give the
-        answer's results there, executes the first `_EXECUTED` in all tests.
+        answer's results in this test, executes the first `_EXECUTED` in all tests.
         """
         test, count = self._first_wrong()
         tried = [*islice(pairs, max(1, _TRIED_CALLS // count))]
@@ -321,7 +321,7 @@ def _told_apart(table: Table, at: int, test: str) -> int:
 
 
 def _bases(table: Table, at: int, test: str) -> list[int]:
-    """Returns the entries, and members of frequent families, that are wrong in a request."""
+    """Returns the entries, and members of frequent families, with wrong results for a request."""
     cells, answers = table.cells[:, at].tolist(), table.answers[at]
     shown = [
         row

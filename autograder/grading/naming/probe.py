@@ -1,7 +1,7 @@
 """Makes the probe for wrong answers: one frame with the requests in a question's tests.
 
-The inputs depend only on the suite, so the results of known mistakes for the same requests are
-computed once. Tests don't need to run, because only replies are compared.
+The inputs depend only on the suite, so the results that known mistakes give for the same requests
+are computed once. Tests don't need to run, because only replies are compared.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Probe:
 
     @lru_cache(maxsize=8)  # noqa: B019 - one of these lives as long as the run
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
-        """Returns a batch of some tests (default: all); random numbers differ for each time."""
+        """Returns a batch of some tests (default: all), with different random numbers each time."""
         asked = [
             (self._seeded(test, time), *self.requests[test])
             for time in times
@@ -124,7 +124,7 @@ class Probe:
     ) -> Replies:
         """Runs a module in this process; returns its replies to a test's first `count` requests.
 
-        Without `count`, makes all requests. Random numbers differ for each `time`.
+        Without `count`, makes all requests. For each `time`, different random numbers are drawn.
         """
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):

@@ -80,7 +80,7 @@ class Call:
     """A call: the operation, the form of its result, and numbers that represent the result.
 
     `figures` contains these numbers (see `figures_of`), and `bounds` says how much rounding may
-    change each. `shares` are similar for answers with the same randomness (see `shares_of`).
+    change each number. `shares` are similar for answers with the same randomness (see `shares_of`).
     """
 
     operation: str

@@ -118,7 +118,7 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about dropout's random zeros if all failures are about them."""
+    """Returns a row about dropout's random zeros if all failures are about these zeros."""
 
     def is_right(test: str) -> bool:
         return answers.answered(test).equals(known.right(question, test))

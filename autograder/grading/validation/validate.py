@@ -95,8 +95,8 @@ def validate(
 
     Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Of the cases for these assignments or
     exercises, the `wanted` cases are graded. All cases get the inputs for one `seed`, so that the
-    results of known mistakes are computed only once. `starts` is called with the number of cases,
-    `judged` after each case, and `on_question` with each question's result. `start_sandbox`
+    results that known mistakes give are computed only once. `starts` is called with the number of
+    cases, `judged` after each case, and `on_question` with each question's result. `start_sandbox`
     provides the fork server. The results that known mistakes give are kept in the course, for
     everybody who grades with it. Raises `IsolationUnavailable` if no tier works, `UserError` for a
     name that the course does not have, and `ContentError` for content that can't be judged.

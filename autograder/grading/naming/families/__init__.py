@@ -133,7 +133,7 @@ def _first_stored(definition: ast.AST) -> Mapping[str, int]:
 
 
 def _last_returns(definition: ast.AST) -> frozenset[int]:
-    """Returns the id of each function's last `return`; leaving this out is a separate family."""
+    """Returns the id of each function's last `return`, which only a separate family leaves out."""
     functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
     return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 

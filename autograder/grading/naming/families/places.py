@@ -142,7 +142,7 @@ class Change:
 
 
 def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None) -> Parts | None:
-    """Adds a part, which may be inside or around another one; returns None if they conflict."""
+    """Adds a part, which may be inside or around another part; returns None if the two conflict."""
     for number, (at, other) in enumerate(parts):
         inner, outer = sorted(((at, other), (place, new)), key=lambda part: -len(part[0]))
         if inner[0][: len(outer[0])] != outer[0]:
