@@ -47,7 +47,7 @@ class Draw:
     def strided(
         self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32
     ) -> torch.Tensor:
-        """Draw normal values that are not contiguous, as the last two dimensions were swapped."""
+        """Draw normal values that are not contiguous: the last two dimensions are swapped."""
         turned = (*shape[:-2], shape[-1], shape[-2])
         return self.normal(*turned, scale=scale, dtype=dtype).transpose(-2, -1)
 
@@ -204,8 +204,8 @@ def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | Non
 def not_finite(got: Any, expected: Any) -> str | None:
     """Return None if a gradient is finite and has the expected shape; otherwise, describe it.
 
-    A gradient may be missing if the expected one is only rounding error, such as the gradient of a
-    bias that is added to all keys.
+    A gradient may be missing if the expected gradient is only rounding error, such as the gradient
+    of a bias that is added to all keys.
     """
     if not isinstance(expected, torch.Tensor):
         return None

@@ -95,7 +95,7 @@ def is_finite(got: torch.Tensor) -> bool:
 def describe(value: Any, is_item: bool = False) -> str:
     """Describe a value in a few words: a tensor by shape and dtype, anything else by a short repr.
 
-    For None, the text asks whether a `return` is missing, unless it is only an item of a result.
+    For None, the text asks whether a `return` is missing, unless None is only an item of a result.
     """
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")

@@ -54,8 +54,8 @@ from .witness import After
 class Expect:
     """Makes assertions about the answers to one exercise.
 
-    In public suites, `solution` is None: they compare only with given values. With `soft`, a test
-    continues after a failure, and `failures` keeps the first failure.
+    In public suites, `solution` is None: these suites compare only with given values. With `soft`,
+    a test continues after a failure, and `failures` keeps the first failure.
     """
 
     def __init__(
@@ -290,8 +290,8 @@ class Expect:
     ) -> ExpectLayer:
         """Build the answer's and the solution's class with the same random weights and biases.
 
-        `weights` is a function that makes other weights instead. In a public suite, there is only
-        the answer's class, whose weights depend on their names; see `ExpectLayer.load`.
+        `weights` is a function that makes the weights instead. In a public suite, there is only the
+        answer's class, whose weights depend on their names; see `ExpectLayer.load`.
         """
         return ExpectLayer(
             self.implementation,

@@ -67,7 +67,7 @@ class Failures:
 
     With `soft`, the test continues after a failure, to make all its calls.
 
-    `first` is the failure that counts; without `soft`, it is raised immediately.
+    `first` is the failure that counts; without `soft`, this failure is raised immediately.
     """
 
     def __init__(self, soft: bool) -> None:

@@ -62,7 +62,8 @@ class Forbidden:
     ) -> None:
         """Raise `AnswerForbidden` if a forbidden call is in the code, or was dispatched.
 
-        Also raise it if a thread was started, or if the answer `differs` because it was watched.
+        Also raise the error if a thread was started, or if the answer `differs` because it was
+        watched.
         """
         found = self._found(operators, names)
         if found is None and differs:

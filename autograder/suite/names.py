@@ -55,7 +55,7 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
 
 
 def _given(definition: ast.stmt) -> frozenset[str]:
-    """Return those arguments of a function to which it assigns no other value."""
+    """Return those arguments of a function to which the function assigns no other value."""
     if not isinstance(definition, ast.FunctionDef):
         return frozenset()
     names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]

@@ -70,7 +70,7 @@ class Case:
 
 
 class Root(Protocol):
-    """A size whose square root is a divisor, with inputs for which a wrong divisor shows.
+    """A size whose square root is a divisor, with inputs that reveal a wrong divisor.
 
     The inputs are used in one call, with the size near its largest value.
     """
@@ -155,7 +155,7 @@ class Traits:
         return [trait for trait in GENERATED if trait not in (*self.own, *self.without)]
 
     def usual(self, leading: tuple[int, ...] = (), rate: float = 0.0) -> Sizes:
-        """Return the sizes for an ordinary call, which are all different, and none of them 1."""
+        """Return the sizes for an ordinary call, which all differ from each other and from 1."""
         letters = dict.fromkeys(x for i in (*(self.build or ()), *self.inputs) for x in i.letters)
         known = {x: self.sizes.get(x, _USUAL.get(x, 0)) for x in letters}
         others = iter([size for size in _OTHERS if size not in known.values()])
@@ -201,7 +201,7 @@ class Traits:
         return sizes.but({self.root.letter: 4 ** ((size.bit_length() - 1) // 2)})
 
     def each_way(self) -> list[Traits]:
-        """Return the declaration with all arguments, and without the optional one, if any."""
+        """Return the declaration with all arguments and, if one is optional, without it."""
         return [replace(self, inputs=inputs) for inputs in with_and_without(self.inputs)]
 
     def call_letters(self) -> list[str]:

@@ -163,7 +163,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
 def _any_numbers(
     expect: Expect, traits: Traits, sizes: Sizes, layout: Layout = turned
 ) -> list[Any]:
-    """Make large, small and zero numbers in float64, in which no sum loses any of them."""
+    """Make large, small and zero numbers in float64, which loses none of them in a sum."""
     made = arguments(expect, traits, traits.with_exact_root(sizes), torch.float64)
     factors = iter(traits.factors)
     return [
@@ -257,7 +257,7 @@ def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:
     """Make the last tensor large, with two slices that nearly cancel, if its factor is above 1.
 
     The other arguments give both slices the same weight. In float32, each sum therefore loses
-    digits, whatever is drawn, and in whatever order a processor adds.
+    digits, regardless of the drawn numbers and of the order in which a processor adds them.
     """
     tensors = [(n, item) for n, item in enumerate(traits.inputs) if isinstance(item, Tensor)]
     place, last = tensors.pop()
