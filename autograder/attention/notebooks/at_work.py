@@ -22,8 +22,8 @@ def at_work(
     """Train a layer on hundreds of short sentences, and show which words it looks at.
 
     The arrows start at the first gap in the sentence, `___`, which the layer fills; if there is no
-    gap, they start at the last word, and the layer predicts the next one. A view below them shows
-    where each of the other words looks. Training takes a second or two. If the layer can't be
+    gap, they start at the last word, and the layer predicts the next one. A view below the arrows
+    shows where each of the other words looks. Training takes a second or two. If the layer can't be
     trained, no error is raised, but the picture says why.
 
     Args:

@@ -75,7 +75,7 @@ class Labels:
     columns: Sequence[str] | None = None
 
     def fitting(self, values: np.ndarray) -> Labels:
-        """Return the labels, with None for those whose number does not match the matrix."""
+        """Return the labels; None replaces a list whose length does not match the matrix."""
         return Labels(_fitting(self.rows, values, 0), _fitting(self.columns, values, 1))
 
 

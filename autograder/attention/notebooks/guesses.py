@@ -69,5 +69,5 @@ def start_of_the_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.T
 
 
 def sum_of_two_equal_blocks() -> float:
-    """Return the log-sum-exp of two blocks together if that of each block alone is 0."""
+    """Return the log-sum-exp of two blocks together if each block's own is 0."""
     return math.log(1.0 + 1.0)

@@ -195,7 +195,7 @@ def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> n
 
 
 def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return an answer's numbers as text, with enough digits in wrong ones to show the error."""
+    """Return an answer's numbers as text; wrong numbers get enough digits to show the error."""
     differs = _differing(given, wanted, _PRINTED)
     texts = np.where(differs, numbers_of(given), numbers_of(wanted))
     same = differs & (texts == numbers_of(wanted))

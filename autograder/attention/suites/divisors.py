@@ -9,7 +9,7 @@ _AMONG = 6
 
 
 def undivided(draw: Draw) -> list[tuple[int, int]]:
-    """Return pairs of a number and a non-divisor, one for each kind that a check may miss.
+    """Return pairs of a number and a non-divisor, one pair for each kind that a check may miss.
 
     The number is smaller than the non-divisor, is one more or one less than a multiple of it, has a
     divisor in common with it, or is an odd multiple of half of it.

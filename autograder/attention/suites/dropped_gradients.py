@@ -1,7 +1,7 @@
 """Checks that gradients in a call with dropout belong to the entries that were kept.
 
-The kept entries are random. Which entries these are is read from the returned value; the solution
-then computes gradients with the same entries kept.
+The kept entries are random, so the checks read from the returned value which entries were kept; the
+solution then computes gradients with the same entries kept.
 """
 
 from __future__ import annotations

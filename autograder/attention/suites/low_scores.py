@@ -103,7 +103,7 @@ def rows_far_apart(
 
     All scores of a query have the same sign, and the signs alternate from query to query. In
     float32, the exponential of the distance between such rows has only two digits, so either each
-    row must be shifted separately, or none.
+    row must be shifted separately, or no row.
     """
     signs = 1.0 - 2.0 * (torch.arange(queries[-2]) % 2).unsqueeze(-1)
     one, other = (draw.uniform(*shape, low=6.98, high=7.03) for shape in (queries, keys))
@@ -161,8 +161,8 @@ def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], 
 def loud(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
     """Draw weights that give an attention layer large values but moderate scores.
 
-    Some of the sums in the output are near zero, so that single precision shows wherever it is
-    used.
+    Some of the sums in the output are near zero, so that the use of single precision becomes
+    visible.
     """
     scores = "query" in name or "key" in name
     return draw.normal(*shape, scale=0.4 if scores else 20.0)
