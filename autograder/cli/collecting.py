@@ -73,7 +73,7 @@ def collect(
     next to the folder of submissions. Files that you have edited or renamed since they were
     collected stay as they are: collecting the same upload again changes nothing, and a new upload
     is kept in waiting/ until you have looked at it. The time of a submission is the one that the
-    platform reports, never the date of a download. If the platform reports none, the time is
+    platform reports, never the date of a download. If the platform reports no time, the time is
     unknown, and the submission is not late.
 
     \b

@@ -198,8 +198,8 @@ def push(
     """Write the grades of a class, and feedback if requested, into a course on Canvas or Moodle.
 
     First shows what will change, and asks for confirmation. A grade that the platform already has
-    is not sent again, and one that somebody entered there is kept (see --overwrite). If the command
-    is interrupted, run it again. The access token is read as in `pull`.
+    is not sent again, and a grade that somebody entered there is kept (see --overwrite). If the
+    command is interrupted, run it again. The access token is read as in `pull`.
 
     \b
     Example: autograder push canvas course --dry-run
@@ -249,7 +249,7 @@ def _print_wait(text: str) -> None:
 
 @contextlib.contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yields a function that shows progress on the terminal, if stderr is one."""
+    """Yields a function that shows progress on the terminal, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, of: None
         return

@@ -35,7 +35,7 @@ def loading() -> Iterator[None]:
 
 
 class FastExit:
-    """Ends a process that has loaded torch without freeing its objects, if `code` is set.
+    """Ends a process that has loaded torch, without freeing its objects, if `code` is set.
 
     Create it before other functions are registered with `atexit`, because functions that are
     registered later run earlier.

@@ -141,7 +141,7 @@ class Watch:
         return {item.question: item.standing for _, item in questions}
 
     def _follow(self, before: dict[str, Standing]) -> None:
-        """Shows a question whose outcome the save changed, even if `n` has chosen another."""
+        """Shows a question whose outcome the save changed, even if `n` has chosen another one."""
         changed = [item for item in self._open() if before.get(item.question) != item.standing]
         if changed:
             self._focus = changed[0].question
@@ -190,7 +190,7 @@ class KeyReader:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
     def read(self, seconds: float) -> str:
-        """Returns the key that is pressed within `seconds`, in lower case, or "" if none is."""
+        """Returns the key pressed within `seconds`, in lower case, or "" if no key is pressed."""
         if not self._is_terminal:
             time.sleep(seconds)
             return ""
