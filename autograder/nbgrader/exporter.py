@@ -78,8 +78,8 @@ class SandboxedExporter(BehindTheWall):
     def _leave_out_unknown_notebooks(self) -> None:
         """Removes submissions from nbgrader's list if none of their notebooks has a known name.
 
-        nbgrader would stop at the first of these submissions. Instead, they get no points, and a
-        warning is logged.
+        nbgrader would stop at the first of these submissions. Instead, these submissions get no
+        points, and a warning is logged.
         """
         converter = self._converter
         names = converter._format_source("(?P<assignment>.*)", "(?P<student>.*)", escape=True)

@@ -43,7 +43,7 @@ def use_sandboxed_steps(config: Config) -> None:
 
 
 def _ours(step: Any) -> Any:
-    """Returns the replacement for a step (a class or its name), or the step if it has none."""
+    """Returns the replacement for a step (a class or its name), or the step itself."""
     for theirs, ours in _OURS.items():
         if step in (theirs, f"nbgrader.preprocessors.{theirs.__name__}"):
             return ours

@@ -114,7 +114,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def writing(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Runs `work` in one transaction; no other writer of this program has one at the same time.
+    """Runs `work` in one transaction; no other writer of this program has a transaction meanwhile.
 
     `work` may be repeated from its beginning, so it must have no side effects.
     """

@@ -136,7 +136,7 @@ def _run(
 def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
     """Records zero points for a submission that would make nbgrader stop.
 
-    For example, its folder contains no notebooks.
+    An example is a submission whose folder contains no notebooks.
     """
     gradebook.update_or_create_student(student)
     found = gradebook.update_or_create_submission(assignment, student)
