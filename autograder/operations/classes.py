@@ -145,7 +145,7 @@ def extend(
 
 
 def _newer_in_time(folder: Path, key: Key, until: datetime) -> tuple[Path, ...]:
-    """Returns submissions that were set aside although they are on time and newer.
+    """Returns submissions that were set aside although they are on time.
 
     These submissions are newer than the submission that counts.
     """

@@ -29,8 +29,8 @@ class ClassSource:
     """The files that nbgrader needs for a class.
 
     `config` is nbgrader's configuration, and `add_to_config` contains the lines that are missing
-    from it. `folders` maps each assignment to its source folder, and `changed` maps it to the files
-    that were written there.
+    from it. `folders` maps each assignment to its source folder, and `changed` maps each assignment
+    to the files that were written there.
     """
 
     config: Path

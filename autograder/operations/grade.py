@@ -117,7 +117,7 @@ def grade_stream(
     secret: Path | str | None = None,
     ready: Ready = lambda _: None,
 ) -> StreamReport:
-    """Grades the folder `<student>/<assignment>` named on each line, until there are no more.
+    """Grades the folder `<student>/<assignment>` named on each line, until there are no more lines.
 
     `answer` is called with each `SubmissionResult`, in order of completion, and with a
     `RefusedLine` for a line that does not name a submission. A line may also be JSON: {"path": ...,

@@ -101,7 +101,7 @@ def mark(
 
 
 def _asked_question(course: Course, name: str) -> tuple[QuestionSelector | None, str]:
-    """Returns a question and its assignment, or None and the assignment if it is named itself."""
+    """Returns a question and its assignment, or None and the assignment if `name` is its name."""
     if name in {assignment.name for assignment in course.assignments}:
         return None, name
     found = wanted_question(course.assignments, name)
