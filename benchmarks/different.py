@@ -3,8 +3,8 @@
 All results are off by a few units in the last place, which is less than the tolerance, and by a
 different number for each submission. In an ordinary class, everything else is as in the solution.
 In an unusual class, one question in each exercise is answered by an alternative, which may loop
-over single numbers in Python; in one exercise of each submission, it is answered by a known
-mistake.
+over single numbers in Python; in one exercise of each submission, the question is answered by a
+known mistake.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ submission, the peak memory of all processes (proportional set size: shared page
 the tests that it runs. With `--to`, the table is also written to a file. The cost of one more
 submission is the difference between the class and the mean of its two halves, divided by their
 size, because a run with few submissions has a cheaper start. The grader gets each class as a
-folder, and path by path with `grade -`. It is compared with the limit, which is the time for all
-calls in the suite in one process, encoded and decoded as for a worker; with pytest, in one process
-per submission and without isolation; with nbgrader, which starts a kernel for each notebook; and
-with otter-grader. Slow graders get only the first submissions in the class with wrong answers.
-`--quick` leaves out notebooks, and measures only once.
+folder, and path by path with `grade -`. The grader is compared with the limit, which is the time
+for all calls in the suite in one process, encoded and decoded as for a worker; with pytest, in one
+process per submission and without isolation; with nbgrader, which starts a kernel for each
+notebook; and with otter-grader. Slow graders get only the first submissions in the class with wrong
+answers. `--quick` leaves out notebooks, and measures only once.
 """
 
 from __future__ import annotations

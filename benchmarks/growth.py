@@ -4,10 +4,10 @@
 
 The example class's `simplified_attention` is copied for the requested number of students, with a
 unique line in each copy, so that no two files are equal. Then each command runs once. For each
-command, this prints the wall and CPU seconds of all its processes, the latter also in milliseconds
-per submission; the peak memory of its largest process, and of all together (proportional set size:
-shared pages count once); how much memory a process gained in the second half of its life; and the
-size of the written files.
+command, the benchmark prints the wall and CPU seconds of all its processes, the latter also in
+milliseconds per submission; the peak memory of its largest process, and of all together
+(proportional set size: shared pages count once); how much memory a process gained in the second
+half of its life; and the size of the written files.
 
 With `--synthetic`, only the first, smallest class is graded. The others contain its submissions and
 results under other names, so that measuring the steps after grading takes only minutes for a class

@@ -3,12 +3,12 @@
     .venv/bin/python benchmarks/many_jobs.py [--workers 200] [--jobs 1 8 16 32 64 256]
 
 A fork server forks one worker at a time, and a job waits until its worker has been forked. First,
-this grades an exercise with real workers, and measures the CPU time per worker, separately for the
-fork server itself and for everything else. Then it simulates the queue: each job requests a worker,
-waits for its turn, and works for a random time with the measured mean (the times are exponentially
-distributed, which is more irregular than for real answers). Every job has its own core. Prints a
-table with the factor by which several jobs are faster than one, with one fork server for all jobs,
-and with one for every eight.
+the benchmark grades an exercise with real workers, and measures the CPU time per worker, separately
+for the fork server itself and for everything else. Then the benchmark simulates the queue: each job
+requests a worker, waits for its turn, and works for a random time with the measured mean (the times
+are exponentially distributed, which is more irregular than for real answers). Every job has its own
+core. Prints a table with the factor by which several jobs are faster than one, with one fork server
+for all jobs, and with one for every eight.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _answers(course: Course, exercise: Exercise) -> Iterator[UnseenAnswer]:
-    """Yields right and wrong answers to an exercise; for wrong ones, `means` is not empty."""
+    """Yields correct and wrong answers to an exercise; `means` is empty for correct answers."""
     for case in cases_of(course, exercise, ("module",)):
         if case.kind in ("misconception", "combination"):
             yield UnseenAnswer(case.question, f"{case.kind} {case.name}", case.text)

@@ -2,8 +2,8 @@
 
     .venv/bin/python tools/screenshots.py [FOLDER]
 
-Needs Chromium (apt-get install chromium). In it, one answer is right, one is wrong, and all cells
-have run.
+Needs Chromium (apt-get install chromium). In the notebook, one answer is correct, one is wrong, and
+all cells have run.
 """
 
 from __future__ import annotations

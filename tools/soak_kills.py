@@ -2,7 +2,7 @@
 
 A victim (the grader, a job, the workers' parent or a worker) is killed, interrupted or stopped, or
 the grader's clocks jump. If a worker is the victim, its submission may lose points, because the
-submission's own code could have had the same effect. No other submission may.
+submission's own code could have had the same effect. No other submission may lose points.
 """
 
 from __future__ import annotations

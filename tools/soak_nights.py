@@ -69,7 +69,7 @@ def small_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Random
 
 
 def little_memory(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Grades in a group of processes with little memory, whose largest one the kernel kills."""
+    """Grades in a group of processes with little memory; the kernel kills the largest process."""
     size = chance.randrange(150, 1_500) * _MEGABYTE
     old = {"memory.limit_in_bytes": str(size)}
     new = {"memory.max": str(size), "memory.swap.max": "0"}
@@ -258,7 +258,7 @@ def live_through(count: int, seed: int, first: int = 0) -> int:
 def many_at_once(count: int) -> int:
     """Grades `count` small submissions in one run; returns 1 if any is lost, otherwise 0.
 
-    One in ten has a right or wrong answer; the others are empty files.
+    One in ten has a correct or wrong answer; the others are empty files.
     """
     if not count:
         return 0

@@ -5,9 +5,9 @@
 All solutions, alternatives and correct answers in tests/unseen are judged by the hidden suites in
 this process, each time with different inputs and random numbers. The scores in the solutions'
 softmax are also observed: only a few questions may use scores of 50 or more, so that a plain `exp`
-is right in all others. A line is printed for every exercise in each repetition; after `--minutes`,
-no further answer is judged. Exits with 1 after a refusal; the seed is printed, so that `--times 1
---seed` reproduces it.
+is correct in all other questions. A line is printed for every exercise in each repetition; after
+`--minutes`, no further answer is judged. Exits with 1 after a rejection; the seed is printed, so
+that `--times 1 --seed` reproduces it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 @dataclass(frozen=True, slots=True)
 class RepeatedVerdicts:
-    """The number of verdicts for an exercise with one seed, and texts about the refusals."""
+    """The number of verdicts for an exercise with one seed, and texts about the rejections."""
 
     exercise: str
     seed: int

@@ -2,8 +2,8 @@
 
 Prints the loss curve for the model that students train, which belongs in
 `autograder/attention/notebooks/stories.py`, and writes the weights of a larger model to
-`source/decoder_attention/extras/storyteller.json`. `make weights` runs this, and takes about three
-minutes.
+`source/decoder_attention/extras/storyteller.json`. `make weights` runs this script, and takes about
+three minutes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STEPS, BATCH, RATE = 1500, 16, 3e-3
 
 
 def trained() -> dict[str, Any]:
-    """Returns the notebook's variables after the model was trained."""
+    """Returns the notebook's variables after the model is trained."""
     from autograder.parts import DecoderBlock
 
     own.own_or_part = lambda question: DecoderBlock

@@ -4,14 +4,14 @@
 
 A release puts the file into the bundle, so that `check` can name the likely mistake in an answer.
 Each mistake in the catalog, and each likely small change to the solution, is called as `check`
-calls a student's answer; its results in the checks that it fails are the key to its sentence. A
+calls a student's answer; the results in the checks that it fails are the key to its sentence. A
 mistake is left out if it passes all checks, or if its results in the failed checks equal the
 solution's up to rounding. A change that only raises errors is also left out, because the errors say
 more. If a catalog entry and a change have the same results, the entry's sentence is used; likewise,
 changes to known steps take precedence over other changes. Changes in the same family that have the
 same results count as one mistake, with the family's sentence. If two or three sentences remain for
-the same results, `check` shows all of them. Those of catalog entries are in the catalog's order, in
-which more frequent mistakes are first. If more than three remain, `check` shows none.
+the same results, `check` shows all of them. The sentences of catalog entries are in the catalog's
+order, in which more frequent mistakes are first. If more than three remain, `check` shows none.
 
 A file is left unchanged if it is up to date with the checks, the catalog and the solutions' code;
 `--check` exits with 1 if a file is not up to date. If only texts in the catalog have changed, only
@@ -84,7 +84,7 @@ def is_current(course: Course, assignment: Assignment) -> bool:
 
 
 def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns the encrypted sentences about an exercise's mistakes, by question."""
+    """Returns the encrypted sentences about an exercise's mistakes, keyed by question."""
     found: defaultdict[str, dict[Key, dict[int, dict[tuple[str, str], None]]]]
     found = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     variants = variants_in(course.variants("misconceptions", exercise))
@@ -106,7 +106,7 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
 
 
 def entry_sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns the encrypted sentences for an exercise's catalog entries only, by question."""
+    """Returns the encrypted sentences for an exercise's catalog entries only, keyed by question."""
     found: defaultdict[str, defaultdict[Key, list[str]]] = defaultdict(lambda: defaultdict(list))
     variants = variants_in(course.variants("misconceptions", exercise))
     for variant, answers in answers_of(exercise, variants).items():
@@ -125,7 +125,7 @@ def _sealed(hints: Mapping[Key, Iterable[str]]) -> dict[str, str]:
 
 
 def _of_families(hints: Iterable[tuple[str, str]]) -> list[str]:
-    """Returns a sentence for each family: the only precise one, or the general one."""
+    """Returns a sentence for each family: the only precise sentence, or the general one."""
     precise: defaultdict[str, set[str]] = defaultdict(set)
     for own, general in hints:
         precise[general].add(own)
@@ -152,7 +152,7 @@ def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant,
     """Returns each mistake's results in those checks that it fails.
 
     A mistake whose results in these checks equal the solution's up to rounding is left out. In each
-    turn, one mistake per question is called, and the answers that it calls are right.
+    turn, one mistake per question is called, and the answers that it calls are correct.
     """
     solution = LocalImplementation.from_file(exercise.solution)
     right = solution.namespace

@@ -2,9 +2,9 @@
 
     python tools/tables.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-A table contains the results of a question's known mistakes, with which grading compares a wrong
-answer. It belongs to the current suite, solution and catalog, and is committed with them. With
-`--check`, nothing is made; the exit code is 1 if a table is missing or out of date.
+A table contains the results that a question's known mistakes give, with which grading compares a
+wrong answer. The table belongs to the current suite, solution and catalog, and is committed with
+them. With `--check`, nothing is made; the exit code is 1 if a table is missing or out of date.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads answers that were written from the questions alone, and finds the names of their mistakes.
 
-The lists (`tests/unseen/*.toml`) contain correct answers in a student's style, and wrong ones as
+The lists (`tests/unseen/*.toml`) contain correct answers in a student's style, and wrong answers as
 changes to their text, each with its intention and the name that a person finds fitting. Some also
 have the message that a person has read, and that person's judgment of it (`tools/messages.py`).
 """

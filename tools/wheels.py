@@ -2,8 +2,9 @@
 
     .venv/bin/python -m tools.wheels [--to FOLDER]
 
-This needs no network, and the same sources give the same bytes. Every bundle contains the students'
-wheel (`autograder release` packs it), so only other courses need the one that is written here.
+Building the wheels needs no network, and the same sources give the same bytes. Every bundle
+contains the students' wheel (`autograder release` packs it), so only other courses need the one
+that is written here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def build_wheels(to: Path) -> tuple[Path, Path]:
-    """Writes the graders' and the students' wheel to a folder, and removes older ones from it."""
+    """Writes the graders' and the students' wheel to a folder, and removes older wheels from it."""
     with tempfile.TemporaryDirectory() as scratch:
         built = package_wheel(ROOT, Path(scratch))
         files = {built.name: built.read_bytes()}

@@ -34,7 +34,10 @@ def _half_kept(dim: int) -> Defect:
 
 
 def _in_turn(number: int, times: int = 1) -> Defect:
-    """Uses `number` patterns in turn, each for `times` calls. They differ between processes."""
+    """Uses `number` patterns in turn, each for `times` calls.
+
+    The patterns differ between processes.
+    """
 
     def defect(call: Call) -> Any:
         call.kept["turn"] = call.kept.get("turn", -1) + 1
