@@ -90,7 +90,7 @@ os.register_at_fork(after_in_child=_untrace)
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Shares one cache of known mistakes' answers between all processes in this test run."""
+    """Shares one cache of known mistakes' results between all processes in this test run."""
     own = tmp_path_factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
     folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""A notebook uses a student's answer once it is right, and the supplied part until then."""
+"""A notebook uses a student's answer once it is correct, and the supplied part until then."""
 
 from __future__ import annotations
 

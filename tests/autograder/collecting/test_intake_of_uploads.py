@@ -1,4 +1,4 @@
-"""Every uploaded file is used or reported, and a wrong file never replaces a right one."""
+"""Every uploaded file is used or reported, and a wrong file never replaces a correct one."""
 
 from __future__ import annotations
 

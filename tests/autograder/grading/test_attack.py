@@ -1,4 +1,4 @@
-"""Judges a sample from the mutation and soak runs: wrong answers must fail, and right ones pass."""
+"""Judges a sample from the mutation and soak runs: wrong answers fail, and correct ones pass."""
 
 from __future__ import annotations
 

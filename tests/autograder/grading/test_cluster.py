@@ -67,7 +67,7 @@ def _cluster(folder: Path, count: int) -> Iterator[tuple[str, list[subprocess.Po
 
 
 def _submit(a_class: ClassFolder, number: int) -> None:
-    """Submits one exercise that is, by turns, right, wrong, or invalid Python."""
+    """Submits one exercise that is, by turns, correct, wrong, or invalid Python."""
     place = a_class.submitted / f"s{number:03}" / "simplified_attention"
     place.mkdir(parents=True)
     if number % 3:
@@ -139,7 +139,7 @@ def test_a_folder_that_disappeared_costs_only_its_own_line(
 
 
 class _EndsOnce:
-    """A worker's grader that fails on its first batch and answers the next one."""
+    """A worker's grader that fails on its first batch and grades the next one."""
 
     has_ended = True
     answer = b""

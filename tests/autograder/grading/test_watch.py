@@ -35,7 +35,7 @@ MARK = "# ends the job"
 
 @pytest.fixture
 def hostile(a_class: ClassFolder) -> ClassFolder:
-    """Returns a class with a student whose answers are right, and one whose file ends its job."""
+    """Returns a class with a student whose answers are correct, and one whose file ends its job."""
     solution = (ROOT / "solutions" / ASSIGNMENT / "scores.py").read_text()
     a_class.submit("mallory", scores=f"{solution}\ndef query_scores(*args): return 7  {MARK}\n")
     a_class.submit("zoe")

@@ -51,8 +51,9 @@ class Response:
 class Fault:
     """A fault for requests whose method, path and web service function contain the text `at`.
 
-    The server sends `response`, or drops the connection if that is None. With `is_after`, it first
-    carries out the request. The first `skip` requests succeed, and the next `times` fail.
+    The server sends `response`, or drops the connection if `response` is None. With `is_after`, the
+    server first carries out the request. The first `skip` requests succeed, and the next `times`
+    fail.
     """
 
     at: str
@@ -84,7 +85,7 @@ class Server:
         self._http.server_close()
 
     def answer(self, request: Request) -> Response:
-        """Answers one request; subclasses override this method."""
+        """Responds to one request; subclasses override this method."""
         raise NotImplementedError
 
     def name_of(self, request: Request) -> str:
@@ -360,7 +361,7 @@ class Moodle(Server):
     def enrol(
         self, number: int, name: str, login: str, role: str = "student", group: int = 0
     ) -> None:
-        """Adds a person, whose name is given as in `Ada Lovelace`."""
+        """Adds a person; the name is given in the form `Ada Lovelace`."""
         first, _, last = name.partition(" ")
         groups = [{"id": group, "name": f"Group {group}"}] if group else []
         self.users.append(

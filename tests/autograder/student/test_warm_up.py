@@ -1,4 +1,4 @@
-"""The warm-up confirms right lines, gives hints about wrong lines, and ignores empty ones."""
+"""The warm-up confirms correct lines, gives hints about wrong lines, and ignores empty ones."""
 
 from __future__ import annotations
 

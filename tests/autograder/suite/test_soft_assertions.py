@@ -1,4 +1,4 @@
-"""A test continues after a failure and records all of them; the first one counts."""
+"""A test continues after a failure and records all failures; the first failure counts."""
 
 from typing import Any
 

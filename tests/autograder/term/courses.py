@@ -1,8 +1,8 @@
 """Provides two courses for the same made-up class, with possible submissions and their points.
 
 The points do not come from the grader. For `Doubles`, each answer has fixed points. For
-`Attention`, they come from `examples/expected.json`, which people have checked; solutions get full
-marks.
+`Attention`, the points come from `examples/expected.json`, which people have checked; solutions get
+full marks.
 """
 
 from __future__ import annotations

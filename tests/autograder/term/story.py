@@ -1,4 +1,4 @@
-"""Defines the events of the term (submissions, their times, decisions) and the right totals.
+"""Defines the events of the term (submissions, their times, decisions) and the correct totals.
 
 The totals are computed from the story alone, by methods other than the grader's.
 """

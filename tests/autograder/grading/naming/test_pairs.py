@@ -1,4 +1,4 @@
-"""Two entries of the catalog explain an answer if each explains what the other leaves right."""
+"""Two entries of the catalog explain an answer if each explains what the other does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of known mistakes' answers are made once, stored, read and searched."""
+"""Tables of known mistakes' results are made once, stored, read and searched."""
 
 from __future__ import annotations
 
