@@ -164,7 +164,7 @@ def _problem(case: Case, question: QuestionResult) -> str:
     failed = next((test for test in question.tests if not test.passed), None)
     message = failed.message if failed else ""
     hint = _ROUNDING if failed and _is_generated(failed.name) else ""
-    return f"{question.question} refused ({question.verdict}): {message}{hint}"
+    return f"{question.question} rejected ({question.verdict}): {message}{hint}"
 
 
 def _is_generated(test: str) -> bool:
