@@ -34,7 +34,7 @@ class ReviewMarks:
         self._looks = tuple(looks)
 
     def numbers(self, assignment: str) -> frozenset[int]:
-        """Returns the number of lines that an assignment's results had when they were viewed."""
+        """Returns how many lines an assignment's results had each time they were viewed."""
         return frozenset(look.lines for look in self._looks if look.assignment == assignment)
 
     def before(self, lines: Mapping[str, int]) -> dict[str, int]:
