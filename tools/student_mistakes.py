@@ -267,7 +267,7 @@ def _catalogue(course: Course, exercise: Exercise) -> str:
 def code_of(text: str) -> str:
     """Returns a module's lines without docstrings, comments and imports of our own modules.
 
-    None of these affects a result, and neither does a function's position.
+    None of these lines affects a result, and neither does a function's position.
     """
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

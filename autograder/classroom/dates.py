@@ -1,8 +1,8 @@
 """Reads a class's due dates and rules from `due.csv` and `class.toml`.
 
-They override the course's due dates and rules, so two classes or sections can share a course. A row
-of `due.csv` contains an assignment, a section (empty for everybody) and a date. `class.toml` sets
-the budget of late days, and says which submission counts.
+These files override the course's due dates and rules, so two classes or sections can share a
+course. A row of `due.csv` contains an assignment, a section (empty for everybody) and a date.
+`class.toml` sets the budget of late days, and says which submission counts.
 """
 
 from __future__ import annotations

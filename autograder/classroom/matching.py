@@ -111,7 +111,7 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """Returns the positions of the people whom a name may mean; only one if the match is sure.
+        """Returns the positions of the people whom a name may mean; only one if it is certain.
 
         The name may have any form, such as `Lovelace, Ada`.
         """

@@ -1,6 +1,6 @@
 """Checks the suites by grading solutions, stubs, alternatives, mistakes and combinations.
 
-Each of these is submitted as a module and as a notebook, and judged like a student's work.
+Each case is submitted as a module and as a notebook, and judged like a student's work.
 """
 
 from __future__ import annotations

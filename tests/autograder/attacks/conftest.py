@@ -238,7 +238,7 @@ class Graded:
 def graded(
     new_class: Callable[[], Sandboxed], parent_of: Callable[[Tier], ForkServer]
 ) -> Callable[[Tier], Graded]:
-    """Returns a function that returns the class graded in a tier; it grades on the first call."""
+    """Returns a function that returns the class graded in a tier; the first call grades it."""
     done: dict[Tier, Graded] = {}
 
     def grade(tier: Tier) -> Graded:
