@@ -156,8 +156,7 @@ class KnownMistakes:
         modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
         checks = {name for name in modules if ".suites." in name}
         found = map(find_spec, {declarations.__module__, LocalImplementation.__module__, *checks})
-        folders = {Path(spec.origin).parent for spec in found if spec and spec.origin}
-        return digest_of_code(path for folder in folders for path in folder.glob("*.py"))
+        return _digest_of(frozenset(Path(s.origin).parent for s in found if s and s.origin))
 
     def tests(self, question: str) -> Sequence[str]:
         """Returns the names of a question's tests."""
@@ -328,6 +327,13 @@ def _place(member: Member, turn: int) -> float:
     return 1 + _WAIT * turn if is_small(member.rank) else _LATER + turn
 
 
+@cache
+def _digest_of(folders: frozenset[Path]) -> str:
+    """Returns a digest of the code in folders of the grader, which does not change while it runs."""
+    return digest_of_code(path for folder in folders for path in folder.glob("*.py"))
+
+
+@cache
 def digest_of_families() -> str:
     """Returns a digest of the families' code, on which the members' numbers depend.
 
