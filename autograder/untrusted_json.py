@@ -6,23 +6,23 @@ Python's own limit depends on Python's version and on the depth of the call stac
 
 from __future__ import annotations
 
-import gc
 import json
 from typing import Any
+
+from .garbage import garbage_kept
 
 #: how deeply lists and objects may be nested; Jupyter's outputs reach a depth of a few dozen
 MAX_DEPTH = 500
 _HOLDERS = (dict, list)
 
 
+@garbage_kept()
 def read_untrusted_json(data: bytes | str, *, strict: bool = False) -> Any:
     """Returns the value of a JSON text; raises `ValueError` if it is invalid or nested too deeply.
 
     With `strict`, NaN and Infinity are errors, too: they are not JSON, but some notebooks contain
     them. The caller must limit the size of the text.
     """
-    looks = gc.isenabled()
-    gc.disable()  # garbage collection would take most of the time and find nothing
     try:
         value = json.loads(data, parse_constant=_refused if strict else None)
         if _is_too_deep(value):
@@ -30,9 +30,6 @@ def read_untrusted_json(data: bytes | str, *, strict: bool = False) -> Any:
         return value
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    finally:
-        if looks:
-            gc.enable()
 
 
 def _refused(name: str) -> None:

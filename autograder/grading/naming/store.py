@@ -17,6 +17,7 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 from ...course import TABLES
+from ...garbage import garbage_kept
 from .table import Table
 
 #: the errors that reading a file may raise if it is missing or not a table
@@ -92,6 +93,7 @@ def cache_folder() -> Path:
     return home / "autograder" / "mistakes"
 
 
+@garbage_kept()
 def _read(path: Path, key: str, fits: Callable[[Table], bool]) -> Table | None:
     """Returns the table in a file if it has this key and fits, otherwise None."""
     with contextlib.suppress(*_NO_TABLE):

@@ -15,6 +15,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -164,10 +165,10 @@ class Table:
             its_pairs = Pairs(arrays["pairs"].T, arrays["sums"])
         if list(cells.shape) != plain["shape"] or len(figures) != len(bounds):
             raise ValueError("not a table")
-        pairs, its_shares = iter(zip(figures, bounds, strict=True)), iter(shares)
+        numbers, its_shares = (iter(figures), iter(bounds)), iter(shares)
         return cls(
             tuple(map(Row.from_json, plain["rows"])),
-            tuple(tuple(_call(form, pairs) for form in answers) for answers in plain["answers"]),
+            tuple(tuple(_call(form, *numbers) for form in answers) for answers in plain["answers"]),
             cells,
             tuple(plain["right"]),
             {
@@ -310,18 +311,17 @@ def _forms(answered: AnswerRecord) -> list[tuple[str, str, str, int]]:
     return [(call.operation, call.raised, call.form, len(call.shares)) for call in answered.calls]
 
 
-def _call(form: Sequence[Any], pairs: Iterator[tuple[float, float]]) -> Call:
+def _call(form: Sequence[Any], figures: Iterator[float], bounds: Iterator[float]) -> Call:
     """Returns a call as stored in a file: its form, with the next figures and bounds."""
     operation, raised, text, count = form
-    own = [next(pairs) for _ in range(count)]
-    figures, bounds = (f for f, _ in own), (b for _, b in own)
-    return Call(str(operation), str(raised), str(text), tuple(figures), tuple(bounds))
+    own = tuple(islice(figures, count)), tuple(islice(bounds, count))
+    return Call(str(operation), str(raised), str(text), *own)
 
 
 def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float]) -> AnswerRecord:
     """Returns a sample as stored in a file; samples are compared only by their forms and shares."""
     calls = [
-        Call(str(o), str(raised), str(text), (), (), tuple(next(shares) for _ in range(count)))
+        Call(str(o), str(raised), str(text), (), (), tuple(islice(shares, count)))
         for o, raised, text, count in forms
     ]
     return AnswerRecord(tuple(calls), str(words))
