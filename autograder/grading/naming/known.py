@@ -329,7 +329,7 @@ def _place(member: Member, turn: int) -> float:
 
 @cache
 def _digest_of(folders: frozenset[Path]) -> str:
-    """Returns a digest of the code in folders of the grader, which does not change while it runs."""
+    """Returns a digest of the code in folders of the grader; a running grader reads them once."""
     return digest_of_code(path for folder in folders for path in folder.glob("*.py"))
 
 

@@ -21,7 +21,7 @@ from autograder.grading.validation.validate import ValidationReport, validate
 from autograder.records import Exercise, QuestionResult, Verdict
 from autograder.sandbox import ForkServer
 
-_JOBS = 2
+_JOBS = 1
 #: for these kinds, one in this many of a question's modules is graded, and at least `_FEWEST`
 _SHARE = {"misconception": 9, "alternative": 6}
 _FEWEST = 2

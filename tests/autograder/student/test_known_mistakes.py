@@ -76,7 +76,8 @@ def _checked(folder: Path) -> str:
 def test_a_mistake_is_named_with_the_instructors_sentence(folder: Path) -> None:
     catalogue = ROOT / "tests" / "misconceptions" / "simplified_attention" / "softmax.py"
     hints = {v.hint for v in variants_in(catalogue) if v.question == "naive_softmax"}
-    assert sum(hint in _checked(folder) for hint in hints) == 1
+    text = _checked(folder)
+    assert sum(hint in text for hint in hints) == 1
 
 
 @pytest.mark.parametrize("damage", ["", "[", "{}", '{"naive_softmax": 3}'])
