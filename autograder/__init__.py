@@ -1,6 +1,6 @@
 """Autograded exercises that build the attention mechanism, and their grader.
 
-Provides most of the instructors' commands as functions, each imported when it is first used::
+Provides most commands for instructors as functions, which are imported only when they are used::
 
     import autograder
 

@@ -27,7 +27,7 @@ def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str 
 
     Args:
         weights: (S,), one weight per word, none negative; or (H, S) for H heads, each drawn in its
-            own color; or an answer, which is called without arguments.
+            own color; or a student's answer, a function that is called without arguments.
         words: the S words.
         query: the index of the query's word.
         title: the text above the picture.

@@ -1,4 +1,4 @@
-"""Trains a student's own layer on short sentences, and shows where it looks."""
+"""Trains a student's own layer on short sentences, and shows which words the layer looks at."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def at_work(
     """Train a layer on hundreds of short sentences, and show which words it looks at.
 
     The arrows start at the first gap in the sentence, `___`, which the layer fills; if there is no
-    gap, they start at the last word, and the layer predicts the next one. A view below the arrows
-    shows where each of the other words looks. Training takes a second or two. If the layer can't be
-    trained, no error is raised, but the picture says why.
+    gap, they start at the last word, and the layer predicts the next one. An interactive view below
+    the arrows shows which words each of the other words looks at. Training takes a second or two.
+    If the layer can't be trained, no exception is raised; instead, the picture says why.
 
     Args:
         build: a function that makes the layer, which maps (B, T, 32) to (B, T, 32) for at most 8

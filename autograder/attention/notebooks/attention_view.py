@@ -77,12 +77,12 @@ _VIEW = Template(
 def attention_view(
     weights: Any, tokens: Sequence[str], title: str = "", query: int | None = None
 ) -> None:
-    """Show tokens, colored by their weights for a query, which is the token under the pointer.
+    """Show tokens, each colored by the attention that the token under the pointer pays to it.
 
     Args:
         weights: (T, T), or (H, T, T) for H heads, where row t contains query t's weights for each
-            token; or an answer, which is called without arguments (if it raises, a notice is
-            shown).
+            token; or a student's answer, a function that is called without arguments (if the call
+            raises an exception, a notice is shown instead).
         tokens: the T tokens, which are words or single letters.
         title: the text above the view.
         query: the index of the query that is shown first; the last token by default.

@@ -23,7 +23,7 @@ def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
     """Draw query heads above the key and value heads that they read.
 
     Args:
-        num_heads: H, the number of query heads; at most 16 are readable.
+        num_heads: H, the number of query heads; with more than 16, the picture is hard to read.
         num_kv_heads: G, the number of key and value heads.
         title: the text above the picture.
 
@@ -140,15 +140,15 @@ def curves(
     step: float = 1.0,
     start: float | None = None,
 ) -> None:
-    """Draw lines with their names at the ends, or in a legend if there are many.
+    """Draw lines, with their names at the ends of the lines or, if there are many, in a legend.
 
     Args:
-        lines: the values of each line, by its name.
+        lines: a mapping from the name of each line to its values.
         across: the label of the horizontal axis.
         up: the label of the vertical axis, with the unit.
         title: the text above the picture.
         step: the distance between neighboring values on the horizontal axis.
-        start: the position of the first value; one step by default.
+        start: the horizontal position of the first value; `step` by default.
     """
     first = step if start is None else start
     with styled():
@@ -175,7 +175,7 @@ def colored(
 
     Args:
         table: (T, D), integers.
-        heads: (T, D), the head of each number, counted from 0.
+        heads: (T, D), the index of each number's head, counted from 0.
         title: the text above the picture.
     """
     rows, columns = len(table), len(table[0])
@@ -229,11 +229,11 @@ def product(
 
 
 def lookups(words: Sequence[str], rows: Sequence[int], num_rows: int, title: str = "") -> None:
-    """Draw an arrow from each word to the row of a table that it selects.
+    """Draw an arrow from each word to the row that the word selects in a table.
 
     Args:
         words: the T words.
-        rows: the row of each word.
+        rows: the index of the row that each word selects.
         num_rows: the number of rows in the table.
         title: the text above the picture.
     """
@@ -265,7 +265,7 @@ _FLOW = (
 
 
 def shapes_in_attention(title: str = "how shapes flow through self-attention") -> None:
-    """Draw the tensors of self-attention with their shapes, and arrows from each to the next."""
+    """Draw the tensors of self-attention and their shapes; arrows show the order of computation."""
     with styled():
         _, axes = plt.subplots(figsize=(4.5, 3.6), layout="constrained")
         for start, end in _FLOW:

@@ -1,7 +1,7 @@
 """Draws the cells, numbers and labels of matrices, in sizes that are readable on any screen.
 
 Sizes are chosen for a phone: on a page 390 pixels wide, a notebook has about 300 pixels for a
-picture. A wider picture would be shrunk until it was unreadable.
+picture. A wider picture would be shrunk so much that nobody could read it.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ _LARGEST_WITH_TICKS = 24
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels for rows, from the top, and columns, from the left; None means their numbers."""
+    """Labels for rows (from the top) and columns (from the left); None means numbers as labels."""
 
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
 
     def fitting(self, values: np.ndarray) -> Labels:
-        """Return the labels; None replaces a list whose length does not match the matrix."""
+        """Return the labels; a list whose length does not match the matrix becomes None."""
         return Labels(_fitting(self.rows, values, 0), _fitting(self.columns, values, 1))
 
 
@@ -92,11 +92,11 @@ class Panel:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Use the colors of these pictures during a block, then restore the caller's.
+    """Use the style of these pictures inside a `with` block, then restore the caller's style.
 
-    Notebooks show figures only in interactive mode. A notebook's first figure turns this mode on,
-    but a `plt.rc_context` around that figure turns it off again, so later figures would not be
-    shown.
+    Interactive mode, without which notebooks show no figures, stays on after the block. A
+    notebook's first figure turns this mode on, but the end of the `plt.rc_context` around that
+    figure would turn it off again.
     """
     with plt.rc_context(_STYLE):
         if "inline" in matplotlib.get_backend():
@@ -110,7 +110,7 @@ def styled() -> Iterator[None]:
 def _sharpen() -> None:
     """Double the resolution of pictures, because phones shrink them and readers zoom in.
 
-    If the notebook has chosen a different format, it is kept.
+    If the notebook has chosen a format other than PNG, that format is kept.
     """
     backend = InlineBackend.instance()
     if backend.figure_formats == {"png"}:

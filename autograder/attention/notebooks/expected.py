@@ -1,7 +1,7 @@
-"""Provides weights that the lessons put into a student's layer, and results for their pictures.
+"""Provides weights for students' layers, and the results that pictures in the lessons expect.
 
-These are here, and not in the notebooks' cells, so that readers see a name instead of a table of
-numbers. Results are rounded.
+These numbers are here, and not in the notebooks' cells, so that readers see a name instead of a
+table of numbers. Results are rounded.
 """
 
 import torch

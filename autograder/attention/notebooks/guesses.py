@@ -1,8 +1,8 @@
-"""Computes answers that code in the notebook's own cell would give away.
+"""Computes the answers to guesses that code in the notebook itself would give away.
 
-In the notebooks, students guess results. A guess about a line of code is compared with the result
-of that line, in the same cell. The functions here compute numbers that students work out
-themselves.
+In the notebooks, students guess results. If a guess is about a line of code, the same cell compares
+it with the result of that line. The functions here are for guesses about numbers that students work
+out themselves.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def speed_of_the_second_pair() -> float:
 
 
 def start_of_the_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Return the first three numbers of the values mixed by one row of weights."""
+    """Return the first three numbers of the mixture of values for the first row of weights."""
     return (weights @ values)[0, :3]
 
 
 def sum_of_two_equal_blocks() -> float:
-    """Return the log-sum-exp of two blocks together if each block's own is 0."""
+    """Return the log-sum-exp of two blocks together if each block has a log-sum-exp of 0."""
     return math.log(1.0 + 1.0)

@@ -1,4 +1,4 @@
-"""Computes where the heads in a student's decoder blocks look, from the blocks' layers."""
+"""Uses the layers of a student's decoder blocks to compute where each head looks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) ->
 
 
 def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Return a block's weights, (H, T, T); its layers must be named as in the exercises."""
+    """Return a block's attention weights, (H, T, T); layers must be named as in the exercises."""
     attention = block.get_submodule("attention")
     normed = block.get_submodule("norm1")(x)
     queries, keys = (
@@ -42,7 +42,7 @@ def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
 
 def copying(looks: torch.Tensor, tokens: Sequence[str], chosen: Sequence[str]) -> torch.Tensor:
-    """Return how much each head looks at what followed earlier copies of a token: (blocks, H).
+    """Return how much each head looks at what followed a token's first occurrence: (blocks, H).
 
     Args:
         looks: (blocks, H, T, T), as `block_looks` returns them.

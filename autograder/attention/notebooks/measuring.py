@@ -101,7 +101,8 @@ def lengths_of_gradients(pre_norm: bool, blocks: int = 12, size: int = 64) -> to
         size: the number of entries in a token's vector.
 
     Returns:
-        (N + 1,): the length before each block and after the last one, divided by the latter.
+        (N + 1,): the gradient's length before each block and after the last one, divided by the
+            length after the last one.
     """
     torch.manual_seed(1)
     inputs = [torch.randn(1, 8, size, requires_grad=True)]

@@ -21,7 +21,8 @@ def own_or_part(question: str) -> Any:
     """Return a student's own answer if it passes its checks, otherwise the ready-made part.
 
     Also shows which of the two is returned. Raises `UserError` if the answer does not pass and
-    there is no such part. The notebook must be in the assignment's folder or in a folder below it.
+    there is no ready-made part. The notebook must be in the assignment's folder or in a folder
+    below it.
     """
     folder = assignment_folder(Path.cwd(), question)
     try:

@@ -53,8 +53,9 @@ def heatmap(
 
     Args:
         matrix: (T, S), or (S,) for a single row: a tensor or nested lists, of numbers or booleans;
-            or an answer, which is called without arguments (if it raises, a panel with the reason
-            is drawn instead). Infinite cells are gray, and nan cells are yellow.
+            or a student's answer, a function that is called without arguments (if the call raises
+            an exception, a panel with the reason is drawn instead). Infinite cells are gray, and
+            nan cells are yellow.
         rows: one label per row, from the top.
         columns: one label per column, from the left.
         title: the text above the picture.
@@ -89,19 +90,20 @@ def side_by_side(
 ) -> None:
     """Draw the result of an answer next to the expected one, with the same color scale.
 
-    Frames mark cells that differ; in cells that count as equal, the same digits are printed. Small
-    matrices are drawn side by side, wider ones one above the other.
+    Frames mark cells that differ from the expected ones. Cells that count as equal show the same
+    digits in both matrices. Small matrices are drawn side by side, wider ones one above the other.
 
     Args:
-        answer: a function that is called without arguments. If it raises, or returns a different
-            shape, its side becomes a panel with the reason: "not implemented yet" for
-            `NotImplementedError`.
+        answer: a function that is called without arguments. If the function raises an exception or
+            returns a different shape, a panel with the reason is drawn instead of its result; for
+            `NotImplementedError`, the reason is "not implemented yet".
         expected: (T, S) or (S,), as for `heatmap`.
         title: the text above both matrices.
         rows: one label per row.
         columns: one label per column.
-        within: the largest error at which a cell still counts as equal; use a larger one for means
-            of random numbers, or None if `expected` is only an example and nothing is compared.
+        within: the largest error at which a cell still counts as equal; use a larger value for
+            means of random numbers, or None if `expected` is only an example and nothing is
+            compared.
 
     Raises:
         ValueError: `expected` has more than two dimensions, or no entries.
@@ -140,7 +142,8 @@ def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
     """Draw steps from top to bottom, each as a box with a shape and the meaning of that shape.
 
     Args:
-        steps: a name, a shape and its meaning for each step; the last two may be empty.
+        steps: for each step, a name, a shape and the meaning of the shape; the shape and its
+            meaning may be empty.
         title: the text above the picture.
     """
     with styled():
@@ -178,7 +181,7 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: float | None) -> str:
-    """Draw frames around the cells that differ, and return a text with their number."""
+    """Draw frames around the cells that differ, and return a text that says how many differ."""
     if given is None:
         return ""
     differs = _differing(given, wanted, within)
@@ -187,7 +190,7 @@ def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: fl
 
 
 def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> np.ndarray:
-    """Return True for each cell that differs from the expected one by more than `within`."""
+    """Return an array with True for each cell that differs from `wanted` by more than `within`."""
     if within is None:
         return np.zeros_like(wanted, dtype=bool)
     right: np.ndarray = np.isclose(given, wanted, atol=within, rtol=1e-3, equal_nan=True)

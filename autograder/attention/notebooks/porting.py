@@ -12,10 +12,10 @@ from torch import nn
 def renamed(
     weights: Mapping[str, Any], names: Mapping[str, str | None] | None = None
 ) -> dict[str, Any]:
-    """Return the weights as tensors, under the names that a student gave to the layers.
+    """Return the weights as tensors, renamed to match the names of a student's layers.
 
     Args:
-        weights: nested lists of numbers, by names such as `W_query.weight`.
+        weights: nested lists of numbers, keyed by names such as `W_query.weight`.
         names: the new name of each layer; layers that are not listed keep their names.
 
     Raises:

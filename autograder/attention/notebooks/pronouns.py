@@ -1,4 +1,4 @@
-"""Provides short English sentences whose pronouns show who is meant, to train a layer."""
+"""Provides short English sentences as training data; their pronouns show who is meant."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sentences() -> list[list[str]]:
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """Return all different words in the sentences, and the gap."""
+    """Return every distinct word in the sentences, and the placeholder for a missing word."""
     return (*sorted({word for sentence in sentences() for word in sentence}), GAP)
 
 

@@ -48,7 +48,7 @@ class SentenceReader(nn.Module):
     def guesses(self, sentence: list[str]) -> list[tuple[str, float]]:
         """Return the model's guess for each word of a sentence, and the guess's probability.
 
-        With `looks_back`, this is a guess at the next word. Raises `ValueError` for a word that is
+        With `looks_back`, the guess is about the next word. Raises `ValueError` for a word that is
         not in the training data.
         """
         with torch.no_grad():
@@ -76,7 +76,7 @@ def trained(build: Callable[[], nn.Module], *, looks_back: bool) -> SentenceRead
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Use one thread during a block: with several, such a small layer is ten times slower."""
+    """Use one thread in a `with` block; with several, such a small layer is ten times slower."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -86,7 +86,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _surprise(reader: SentenceReader, whole: torch.Tensor) -> torch.Tensor:
-    """Return the loss at the two pronouns of each sentence, for ids of shape (B, 8)."""
+    """Return the model's mean loss at the two pronouns of each sentence; ids have shape (B, 8)."""
     right = whole[:, _PRONOUNS]
     if reader.looks_back:
         before = slice(_PRONOUNS.start - 1, _PRONOUNS.stop - 1)
@@ -104,7 +104,7 @@ def looks(
     """Return the attention weights of each head for a sentence, (H, T, T).
 
     The value of each word is replaced with a one-hot vector, so that the mixed values are the
-    weights. Raises `ValueError` for a layer for which this is impossible.
+    weights. Raises `ValueError` for a layer with which this method does not work.
     """
     mixed: list[torch.Tensor] = []
     with _tagged(attention, heads, mixed):
@@ -122,7 +122,7 @@ def looks(
 
 @contextmanager
 def _tagged(attention: nn.Module, heads: int, mixed: list[torch.Tensor]) -> Iterator[None]:
-    """Replace values with one-hot vectors, and append each head's mixtures to `mixed`."""
+    """Replace a layer's values with one-hot vectors, and append each head's mixtures to `mixed`."""
 
     def tags(_: nn.Module, __: object, values: torch.Tensor) -> torch.Tensor:
         return torch.eye(values.shape[1], values.shape[2] // heads).repeat(1, heads)[None]

@@ -19,11 +19,11 @@ _SHADES = ("#c6d7ea", "#9fb8d6", "#7096c4", "#4c78a8", "#345a86")
 
 
 def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
-    """Draw dials whose hands turn, with a row for each pair and a column for each position.
+    """Draw dials with turning hands: a row for each pair of entries, a column for each position.
 
     Args:
-        speeds: (d/2,), the radians from one position to the next; each hand first points to the
-            right, and turns counterclockwise.
+        speeds: (d/2,), the angle in radians by which each hand turns from one position to the next;
+            all hands first point to the right, and turn counterclockwise.
         num_positions: the number of positions; the first one is 0.
         title: the text above the picture.
 
@@ -54,7 +54,7 @@ def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None
 
     Args:
         prompt: the number of given tokens, all processed in the first call.
-        steps: the number of tokens that are generated after it, one in each call.
+        steps: the number of tokens that are generated after the prompt, one in each call.
         cached: whether earlier keys and values are kept instead of being computed again.
         title: the text above the picture.
 

@@ -1,4 +1,4 @@
-"""Stores the weights of a small model in a text file, by name and in half precision."""
+"""Stores the weights of a small model in a text file, keyed by name and in half precision."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Makes short stories from a grammar and a seed: enough text to train a model, and to test it.
 
 Every creature's name is made up for its story, so a reader can know it only by looking back. The
-grammar also computes how surprising (-ln p) its stories are to a reader who knows all of its rules:
-on average, no model can reach a lower loss.
+module also computes how surprising (-ln p) the stories are to a reader who knows all rules of the
+grammar. On average, no model can reach a lower loss than this.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def tokens(text: str) -> list[str]:
 
 
 def known(found: list[str], vocabulary: Collection[str]) -> list[str]:
-    """Return the tokens unchanged; raise `UnknownTokenError` for one outside the vocabulary."""
+    """Return the tokens unchanged; raise `UnknownTokenError` for a token outside the vocabulary."""
     for token in found:
         if token not in vocabulary:
             raise UnknownTokenError(
@@ -147,5 +147,5 @@ def show(*texts: str) -> None:
 
 
 def is_syllable(token: str) -> bool:
-    """Return whether a token is part of a name, as " Ra" and "ka" are; " So" may be a word."""
+    """Return whether a token is part of a name, such as " Ra" or "ka"; " So" counts as a word."""
     return bool(_NAME_PART.fullmatch(token)) and token != " So"

@@ -1,7 +1,7 @@
 """Provides functions with a mistake, for the notebooks' *debug this* cells.
 
-The code is here, and not in a cell, because a corrected copy would answer a question in the same
-notebook.
+The code is here, and not in a cell, because a student could copy it, correct it, and use it to
+answer a question in the same notebook.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Provides inputs and checks for suites about attention, such as low scores and dropout."""
+"""Provides inputs (such as low scores) and checks (such as of dropout) for suites on attention."""

@@ -1,7 +1,7 @@
 """Checks whether zeros are independent, have a given probability, and differ from call to call.
 
-Most functions return None if they find no problem, otherwise a description of the problem. With the
-bounds in `tails`, a correct answer fails less than once in a million runs, for every p.
+Most functions return None if they find no problem, otherwise a description of the problem. Because
+of the bounds in `tails`, a correct answer fails less than once in a million runs, whatever p is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FACTORS: Mapping[Callable[[float], float], str] = {
 
 
 def drawn_rate(draw: Draw, low: float, high: float) -> float:
-    """Draw a rate with three decimals that is not a whole percentage, so that rounding shows."""
+    """Draw a rate with three decimals that changes if it is rounded to a whole percentage."""
     for _ in range(100):
         per_mille = draw.integer(round(1000 * low), round(1000 * high))
         if per_mille % 10:
@@ -53,8 +53,8 @@ def rate_problem(
 ) -> str | None:
     """Return None if the share of dropped entries fits p, otherwise a description of the problem.
 
-    `dropped` is bool; entries where `present`, of the same shape, is False do not count. Needs at
-    least a thousand entries.
+    `dropped` and `present` are bool tensors of the same shape; entries where `present` is False do
+    not count. The check needs at least a thousand entries.
     """
     total, zeros = _counts(dropped, present)
     if tails.of_count(zeros, total, p) <= tails.SURE:
@@ -75,7 +75,7 @@ def factor_problem(
 ) -> str | None:
     """Return None if kept entries are multiplied by 1 / (1 - p), otherwise the problem.
 
-    `before` contains no zeros; `tolerance` is relative.
+    `before` must not contain zeros; `tolerance` is a relative error.
     """
     factors = (after / before).double()
     if not bool(factors.isfinite().all()):
@@ -102,8 +102,9 @@ def dependence_problem(
 
     Counts the dropped entries in each line along a dimension: if lines are dropped as a whole, the
     counts vary too much; if every line drops the same number, they don't vary at all. If the share
-    differs from p, which is a separate problem, the actual share is used. Needs more than 30 lines
-    along each dimension that has more than one entry, and 200 lines to notice a fixed number.
+    of dropped entries differs from p, which is a separate problem, the check uses the actual share.
+    The check needs more than 30 lines along each dimension that has more than one entry, and 200
+    lines to notice that every line drops the same number.
     """
     total, zeros = _counts(dropped, present)
     if zeros in (0, total):  # there is no pattern
@@ -213,8 +214,8 @@ def neighbours_problem(
     """Return a problem if two or three neighbors in memory are dropped together, otherwise None.
 
     The groups don't overlap, so their outcomes, such as "all dropped", are independent draws.
-    Groups of three are needed because two entries together may determine a third, which no pair
-    shows.
+    Groups of three are needed because two entries together may determine a third one, which pairs
+    alone can't show.
     """
     flat = dropped.flatten()
     known = None if present is None else present.flatten()
@@ -290,10 +291,10 @@ def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
 def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5) -> str | None:
     """Return a problem if dropout of equal causal attention weights is wrong, otherwise None.
 
-    `weights` are (calls, B, H, T, T) after dropout, each with an error of at most `error`. Before
-    dropout, row t has the weight 1 / (t + 1) for token t and for each token before it. After
-    dropout, each of these weights must be 0 or divided by 1 - p, independently of all other
-    weights.
+    `weights` contains the weights after dropout, of shape (calls, B, H, T, T), each with an error
+    of at most `error`. Before dropout, row t has the weight 1 / (t + 1) for token t and for each
+    token before it. After dropout, each of these weights must be 0 or divided by 1 - p,
+    independently of all other weights.
     """
     weights = weights.detach()
     past = torch.ones_like(weights).tril().bool()

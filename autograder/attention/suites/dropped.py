@@ -26,7 +26,8 @@ def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
     """Return weights for the layer that computes values, so that outputs show attention weights.
 
     The shape is (num_heads * (num_tokens + 1), num_tokens). If the inputs are unit vectors, column
-    s of every head is the weight of token s, and the last column is the sum of the other columns.
+    s of every head's output is the weight of token s, and the last column is the sum of the other
+    columns.
     """
     rows = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)])
     return rows.repeat(num_heads, 1)
@@ -43,8 +44,9 @@ def check_dropped_weights(
 ) -> None:
     """Check that train mode drops only attention weights, each independently with probability p.
 
-    `x` is (B, T, D). All scores are equal, and values show the weights, as with `shown_weights`;
-    the layer's bias adds `above` to every output, so that no output is 0 without dropout.
+    `x` is (B, T, D). All scores are equal. The values are chosen as in `shown_weights`, so that the
+    outputs show the weights. The layer's bias adds `above` to every output, so that no output is 0
+    without dropout.
     """
     num_tokens = x.shape[1]
     shape = (len(x), num_tokens, num_heads * (num_tokens + 1))
@@ -95,7 +97,7 @@ def check_dropped_outputs(
 ) -> None:
     """Check that train mode drops each number in the output independently with probability p.
 
-    `x` is (B, T, D); `undropped`, of the output's shape, is the output in eval mode, without zeros.
+    `x` is (B, T, D); `undropped` is the output in eval mode, which must not contain zeros.
     """
     calls = torch.stack([layer.train().result(x, likely=likely) for _ in range(4)]).detach()
     bound = tolerance_of(calls.dtype)

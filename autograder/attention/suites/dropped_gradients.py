@@ -44,7 +44,7 @@ def check_gradients_of_weights(
     """Check gradients in train mode for a layer that drops only attention weights.
 
     `x` is (B, T, D). The first T columns of each head show its weights, as in
-    `check_dropped_weights`; without dropout, none of them is near zero.
+    `check_dropped_weights`; without dropout, none of these weights is near zero.
     """
     batch, num_tokens, _ = x.shape
 
@@ -66,7 +66,8 @@ def check_gradients_of_outputs(layer: ExpectLayer, draw: Draw, x: torch.Tensor) 
 def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None:
     """Compare gradients in float64; the mask that an answer draws must also be float64.
 
-    In a second call, all weights are frozen: train mode alone decides whether entries are dropped.
+    In a second call, all weights are frozen, because train mode alone must decide whether entries
+    are dropped.
     """
     layer, x = layer.move(dtype=torch.float64).train(), x.double()
     frozen = tuple(layer.reference.weights())

@@ -16,7 +16,7 @@ def echo_problem(calls: Sequence[torch.Tensor], present: torch.Tensor | None = N
     `calls` contains bool tensors of equal size; entries where `present`, of the same size, is False
     do not count, but keep their positions in memory. Needs 600 entries, between a fifth and four
     fifths of them True. Notices a repeated part that is at least 45% of 600 entries, or an eighth
-    of 6,000. If almost all entries are equal, it notices nothing.
+    of 6,000. If almost all entries are equal, the check notices nothing.
 
     A correlation is a sum of products of two entries with mean 0 and variance 1. Between two calls,
     every product occurs once; between a pattern and itself, or its reverse, a product may occur

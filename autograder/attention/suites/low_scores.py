@@ -3,10 +3,10 @@
 A mask that fills in -20, -30 or -50 works as well as minus infinity while visible scores are near
 zero. Only a few questions require correct results for scores of 50 or more, so the scores here stay
 above -50, before scaling and, for heads of size one, after it. In the last sample of a batch, the
-later half of the keys have scores as far above zero as the others are below it. If hidden scores
-are lowered by only a hundred, they are still close to the visible ones. Float64 can represent a
-softmax over all of these scores, so an answer that masks the weights after the softmax and
-normalizes the rows again is also correct.
+scores of the later half of the keys are as far above zero as the other scores are below it. If an
+answer hides these keys by lowering their scores by only a hundred, the hidden scores are still
+close to the visible ones. Float64 can represent a softmax over all of these scores, so an answer
+that masks the weights after the softmax and normalizes the rows again is also correct.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ScaledScores:
         )
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
-        """Return arguments with low scores, or `made` if their shapes don't fit this class.
+        """Return arguments with low scores, or `made` if the shapes in it don't fit this class.
 
         All values except those of the first key are large.
         """
@@ -69,7 +69,7 @@ class ScaledScores:
         return [*low_queries_and_keys(draw, first, second, torch.float64), *made[2:]]
 
     def weights(self, draw: Draw, size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
-        """Return `low_scoring`'s function, extended to matrices of shape (d_in, d_out)."""
+        """Return the function that `low_scoring` returns, extended to matrices (d_in, d_out)."""
         low = low_scoring(draw, size)
 
         def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
@@ -90,7 +90,7 @@ def low_queries_and_keys(
     """Draw two tensors of shapes (..., T, d) and (..., S, d) with scores from -48 to -39.
 
     The later a key, the higher its score, so that a causal mask hides the highest scores. The later
-    keys in the last sample score from 39 to 48.
+    keys in the last sample have scores from 39 to 48.
     """
     size = math.sqrt(_LOW / queries[-1])
     return _near(draw, queries, dtype) * size, _turned(_rising(_near(draw, keys, dtype))) * -size
@@ -102,8 +102,8 @@ def rows_far_apart(
     """Draw float32 tensors (..., T, 1) and (..., S, 1) with scores near 49 or -49.
 
     All scores of a query have the same sign, and the signs alternate from query to query. In
-    float32, the exponential of the distance between such rows has only two digits, so either each
-    row must be shifted separately, or no row.
+    float32, the exponential of the distance between such rows keeps only two digits, so an answer
+    must shift each row separately, or shift no row.
     """
     signs = 1.0 - 2.0 * (torch.arange(queries[-2]) % 2).unsqueeze(-1)
     one, other = (draw.uniform(*shape, low=6.98, high=7.03) for shape in (queries, keys))
@@ -140,7 +140,7 @@ def low_tokens(draw: Draw, *shape: int) -> torch.Tensor:
 
 
 def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
-    """Return a function that draws weights with which `low_tokens` score from -48 to -33.
+    """Return a function that draws weights with which `low_tokens` have scores from -48 to -33.
 
     The weights of queries and keys, whose names contain `query` or `key`, have shape (d_out, d_in);
     their biases are zero. All other weights are normal.

@@ -35,7 +35,7 @@ def _part(share: float, p: float) -> float:
 
 
 def of_squares(counts: torch.Tensor, lengths: torch.Tensor, p: float) -> tuple[float, float]:
-    """Return how improbable, in nats, such large and such small deviations of binomial counts are.
+    """Return how improbable, in nats, it is that binomial counts deviate so much, and so little.
 
     Line i has `lengths[i]` draws, and Z_i = (c_i - n_i p)^2 / (n_i p (1 - p)). E[exp(t Z_i)] is
     computed exactly, as a sum over the n_i + 1 values of c_i; only the best t is approximated, by
