@@ -147,7 +147,7 @@ def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def _graded(assignment: Assignment) -> dict[str, str]:
-    """Describes the hidden tests that are generated from each question's traits."""
+    """Describes to students, for each question, the hidden tests that its traits generate."""
     from ..suite.traits import traits_of  # imports torch, which is not needed to read a gradebook
 
     rows = (row for exercise in assignment.exercises for row in traits_of(exercise.hidden_suite)[0])
@@ -155,7 +155,7 @@ def _graded(assignment: Assignment) -> dict[str, str]:
 
 
 def _refuse_double_questions(assignment: Assignment) -> None:
-    """Rejects questions with the same name: `check("<question>")` finds a question by name."""
+    """Rejects duplicate question names, because `check("<question>")` finds a question by name."""
     seen: dict[str, str] = {}
     for exercise in assignment.exercises:
         for question in exercise.questions:
@@ -288,7 +288,7 @@ EXTRAS = "extras"
 
 
 def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the files in `source/<assignment>/extras/`, by their path in the release.
+    """Returns the files in `source/<assignment>/extras/`, keyed by their paths in the release.
 
     A `.md` file becomes a notebook without questions; other files are released unchanged. Raises
     `ContentError` if a file has the name of an exercise or is not text.

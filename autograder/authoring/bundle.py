@@ -1,4 +1,4 @@
-"""Creates the zip that students download; equal files always give exactly the same bytes."""
+"""Creates the zip that students download; the same files always produce the same bytes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ DATE = (2020, 1, 1, 0, 0, 0)
 
 
 def bundle_bytes(folder: str, files: Mapping[str, bytes]) -> bytes:
-    """Returns a zip with `files` below `folder`: sorted, with the same date, and not compressed.
+    """Returns a zip with `files` in `folder`: sorted, all with the same date, and not compressed.
 
-    Different versions of zlib would compress the files to different bytes.
+    The files are not compressed, because different versions of zlib would produce different bytes.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:

@@ -1,7 +1,8 @@
 """Finds a solution's computations in the code cells of a notebook.
 
-Comparing lines is not enough: code that draws a picture may contain only half of a solution's line.
-A key is therefore made from each expression; computations with the same key count as equal.
+Comparing lines is not enough, because code that draws a picture may contain only half of a line of
+the solution. Therefore, keys are made from expressions, and computations with the same key count as
+equal.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _PRODUCTS = frozenset({"matmul", "mm", "bmm", "einsum"})
 
 
 def expressions_of(solution: Path) -> Iterator[tuple[str, int]]:
-    """Yields the keys of computations between a module's solution markers, each with its line."""
+    """Yields the key and line number of each computation between a module's solution markers."""
     text = solution.read_text(encoding="utf-8")
     inside = {number for number, _, within in solution_lines(text) if within}
     for function in ast.walk(ast.parse(text)):
@@ -58,7 +59,7 @@ def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
 
 
 def _results(node: ast.expr) -> Iterator[str]:
-    """Yields keys for an expression that may be a whole answer, from its form and its calls."""
+    """Yields keys, based on form and calls, for an expression that may be a whole answer."""
     inner = list(ast.walk(node))
     spread = [item for item in inner if isinstance(item, ast.Subscript) and _adds_a_size(item)]
     if sum(isinstance(item, _OPERATIONS) for item in inner) + len(spread) >= _RETURNED:
@@ -79,7 +80,7 @@ def _form(node: ast.expr) -> str:
 
 
 def _keys(node: ast.expr) -> Iterator[str]:
-    """Yields keys for an expression with a matrix product, from its text or its form."""
+    """Yields keys, based on text or form, for an expression that contains a matrix product."""
     inner = list(ast.walk(node))
     if not any(map(_is_product, inner)):
         return
@@ -102,13 +103,13 @@ def _name_of(call: ast.Call) -> str:
 
 
 class _Named(ast.NodeTransformer):
-    """Replaces names with values, so that `softmax(scores)` becomes the softmax of a product."""
+    """Replaces names, such as `scores` in `softmax(scores)`, with the values assigned to them."""
 
     def __init__(self) -> None:
         self._values: dict[str, ast.expr] = {}
 
     def resolved(self, statement: ast.stmt) -> ast.stmt:
-        """Replaces names in a statement with their values; remembers the value that it assigns."""
+        """Replaces names in a statement with their values; remembers any value that it assigns."""
         found: ast.stmt = self.visit(copy.deepcopy(statement))
         match found:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):

@@ -35,7 +35,7 @@ class Stage:
 
     @property
     def hours(self) -> float:
-        """The duration of the whole assignment, rounded to half an hour."""
+        """The duration of the whole assignment, rounded to the nearest half hour."""
         return round(sum(self.minutes.values()) / 30) / 2
 
 
@@ -122,7 +122,7 @@ def map_table(way: CourseMap, here: str = "") -> str:
 
 
 def map_cell(way: CourseMap, assignment: Assignment, exercise: Exercise) -> str:
-    """Returns a notebook's first cell: its position on the map, and its requirements."""
+    """Returns a notebook's first cell, which shows its position on the map and its requirements."""
     stage = way.stages[way.number(assignment.name) - 1]
     names = list(stage.minutes)
     place = names.index(exercise.name) + 1

@@ -51,7 +51,7 @@ def _files(course: Course, assignment: Assignment) -> dict[str, bytes]:
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:
-    """Returns a zip in which scripts are executable; equal files give equal bytes."""
+    """Returns a zip in which scripts are executable; the same files produce the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):

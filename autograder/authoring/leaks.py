@@ -90,7 +90,7 @@ class LeakFinder:
 
 
 def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
-    """Raises `ContentError` for the first leak, with a list of the other leaks."""
+    """Raises `ContentError` for the first leak; the message also lists other leaks."""
     found = list(leaks)
     if not found:
         return
@@ -105,7 +105,7 @@ def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
 
 
 def _matters(leak: Leak, assignment: str) -> bool:
-    """Returns whether a leak matters: a mistake in one assignment may be correct in another."""
+    """Returns whether a leak matters: code may be wrong in one assignment and right in another."""
     secret = leak.secret
     return secret.kind is not SecretKind.MISCONCEPTION or secret.path.parent.name == assignment
 

@@ -52,7 +52,7 @@ _LINES = ((78, 324, 78, 66), (232, 308, 232, 98), (365, 308, 365, 98), (290, 72,
 
 
 def map_picture(order: tuple[str, ...], here: str = "") -> str:
-    """Returns the picture as SVG: boxes of `here` are orange, boxes of earlier assignments blue.
+    """Returns the picture as SVG, with boxes of `here` in orange and those of earlier ones in blue.
 
     Only the assignments in `_BOXES` have boxes.
     """

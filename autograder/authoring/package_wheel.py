@@ -42,7 +42,7 @@ def wheel_name(root: Path) -> str:
 
 
 def _own_version(root: Path) -> str | None:
-    """Returns the version in the course's pyproject.toml, or None if that is not this package's."""
+    """Returns the version in the course's pyproject.toml, or None if it is for another project."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return None

@@ -26,7 +26,7 @@ def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
 
 
 def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the text to show after a correct answer to each question; {} if there is no file.
+    """Reads the texts to show after correct answers, by question; returns {} if there is no file.
 
     Raises `ContentError` if a question does not exist or has no text.
     """
@@ -36,9 +36,10 @@ def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def stars_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the constraint for each second star; most questions have only one star.
+    """Reads the constraints that answers must satisfy to earn a second star, keyed by question.
 
-    Raises `ContentError` for an unknown question or constraint.
+    Most questions have no such constraint. Raises `ContentError` for an unknown question or
+    constraint.
     """
     path = root / "source" / assignment.name / STARS
     found = {name: rule for name, rule in _by_question(path, assignment) if rule is not None}

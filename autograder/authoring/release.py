@@ -71,8 +71,8 @@ def release(
     A release of all assignments also writes one bundle with all of them, and removes the folders of
     assignments that are no longer in the course. Builds the wheel if none is given. Use `after`
     when everybody has submitted: the bundles, but not `assignments/`, then also contain the code of
-    other correct answers. Raises `ContentError` for wrong content or a leak before any existing
-    file is changed.
+    other correct answers. If the content is wrong or a file reveals a secret, raises `ContentError`
+    before any existing file is changed.
     """
     chosen = _chosen(course, names)
     bundles = course.root / "dist"
@@ -111,7 +111,7 @@ def _for_students(wheel: Path) -> Path:
 
 
 def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference, ...]:
-    """Compares `assignments/` with a new release; returns an empty tuple if it is up to date."""
+    """Returns the files and folders in `assignments/` that a new release would change."""
     differences: list[Difference] = []
     with temporary_folder() as scratch:
         for item in _chosen(course, names):
@@ -127,8 +127,9 @@ def find_leaks(
 ) -> tuple[Leak, ...]:
     """Finds leaks in the files that are now in `assignments/`, and in the wheel of a new bundle.
 
-    If no wheel is given and the course's folder contains the package, the wheel is built first. An
-    installed package can't contain the course's hidden tests.
+    If no wheel is given and the course's folder contains the package, the wheel is built first.
+    Otherwise, no wheel is searched, because an installed package can't contain the course's hidden
+    tests.
     """
     finder = LeakFinder(course)
     leaks: list[Leak] = []
@@ -148,7 +149,7 @@ def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 @contextmanager
 def _scratch(root: Path) -> Iterator[Path]:
-    """Creates a temporary folder in the course: renaming works only within a file system."""
+    """Creates a temporary folder in the course: files can be renamed only within a file system."""
     build = root / "build"
     try:
         build.mkdir(exist_ok=True)

@@ -43,7 +43,7 @@ _NOTHING = {".git", ".venv", ".gitignore", ".gitattributes", "README.md", "LICEN
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """The files that `new` wrote for an exercise and, if the course is new, for the course."""
+    """The files that the command `new` wrote for an exercise and, if necessary, for its course."""
 
     root: Path
     repository: tuple[Path, ...]
@@ -51,7 +51,10 @@ class Scaffold:
 
 
 def scaffold_course(root: Path) -> tuple[Path, ...]:
-    """Turns a folder into a course without exercises; raises `UserError` if it has other files."""
+    """Turns an empty folder into a course without exercises; raises `UserError` if it is not empty.
+
+    The folder may already contain a README.md, a LICENSE, a virtual environment and Git's files.
+    """
     others = {path.name for path in root.iterdir()} - _NOTHING if root.is_dir() else set()
     if others:
         raise UserError(
@@ -124,7 +127,7 @@ def _with_section(text: str, part: str) -> str:
 
 
 def _with_imports(path: Path, text: str, head: str) -> str:
-    """Adds the imports in `head`, the beginning of a new file, that the text lacks."""
+    """Adds missing imports to a text; `head`, the beginning of a new file, contains all imports."""
     for wanted in _imports(path, head):
         known = _imports(path, text)
         same = [node for node in known if _module(node) == _module(wanted)]

@@ -67,7 +67,7 @@ def computed_by(course: Course) -> dict[str, Secret]:
 
 
 def given_lines(exercise: Exercise) -> frozenset[str]:
-    """Returns the lines of a solution module outside its solutions, without white space."""
+    """Returns the lines of a solution module that students are given, without white space."""
     text = exercise.solution.read_text(encoding="utf-8")
     return frozenset(code_of(line) for _, line, inside in solution_lines(text) if not inside)
 
@@ -147,7 +147,7 @@ def _numbers(text: str, path: Path, node: ast.AST) -> Iterator[Secret]:
 
 
 def _is_row_of_numbers(node: ast.AST) -> bool:
-    """Returns whether a list has at least two numbers with three or more decimals.
+    """Returns whether a list contains only numbers, at least two with three or more decimals.
 
     A released file is unlikely to contain such numbers by chance.
     """

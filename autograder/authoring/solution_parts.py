@@ -39,7 +39,7 @@ def with_rules(path: Path, text: str, rules: Mapping[str, QuestionRules]) -> str
 def _places(
     path: Path, node: ast.FunctionDef | ast.ClassDef, rules: QuestionRules
 ) -> Iterator[tuple[ast.expr, list[str]]]:
-    """Yields a question's docstrings to which rules are added, each with the new paragraphs."""
+    """Yields each docstring of a question that needs rules, with the paragraphs to add to it."""
     found: dict[ast.expr, list[str]] = {}
     for method in ("", "forward"):
         promises = [promise for promise in rules.promises if promise.method == method]
@@ -55,7 +55,7 @@ def _places(
 def _documented(
     node: ast.FunctionDef | ast.ClassDef, method: str
 ) -> ast.FunctionDef | ast.ClassDef:
-    """Returns the method of that name or, if there is none, the function or class itself."""
+    """Returns the method with the given name or, if there is none, the function or class itself."""
     methods = (item for item in node.body if isinstance(item, ast.FunctionDef))
     return next((item for item in methods if item.name == method), node)
 
@@ -106,7 +106,7 @@ STUB = "raise NotImplementedError"
 
 @dataclass(frozen=True, slots=True)
 class ModuleParts:
-    """A module's parts; `given` is the code outside its docstring and its questions."""
+    """A module's parts; `given` is the code outside the module's docstring and questions."""
 
     given: str
     definitions: Mapping[str, str]
@@ -165,7 +165,7 @@ def strip_solutions(path: Path, text: str) -> str:
 
 
 def solution_lines(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Yields the number and text of every line, and whether it is between markers."""
+    """Yields the number and text of each line except markers, and whether it is in a solution."""
     inside = False
     for number, line in enumerate(text.splitlines(), start=1):
         marker = line.strip()

@@ -55,7 +55,7 @@ _MISTAKES_FOLDED = """\
 def source_notebook(
     exercise: Exercise, parts: ModuleParts, points: Mapping[str, float], way: str = ""
 ) -> Notebook:
-    """Creates the notebook that nbgrader's `generate_assignment` reads; `way` is its first cell.
+    """Creates the notebook that nbgrader's `generate_assignment` reads; the first cell shows `way`.
 
     The first two code cells and the check cells are locked: nbgrader restores them if a student
     changes them. Raises `ContentError` with the line if the text is not valid.
@@ -97,7 +97,7 @@ def source_notebook(
 
 
 def without_mistakes(text: str) -> tuple[str, list[str]]:
-    """Removes the sections about mistakes from a text; returns the rest, and each section folded.
+    """Returns a text without its sections about mistakes, and each of these sections, folded.
 
     Students who read about a mistake before their first try don't make the mistake themselves, and
     so they learn less from it.

@@ -126,7 +126,7 @@ def _metadata(data: bytes) -> bytes:
 
 
 def wheel_bytes(files: Mapping[str, bytes]) -> bytes:
-    """Returns a wheel with `files` and a record of them; equal files give equal bytes."""
+    """Returns a wheel with `files` and a record of them; the same files produce the same bytes."""
     folder = next(name.partition("/")[0] for name in files if ".dist-info/" in name)
     record = f"{folder}/RECORD"
     text = "".join(_lines(sorted(files.items()))) + f"{record},,\n"
