@@ -1,6 +1,6 @@
-"""Reads and writes facts about a class, such as its people, due dates and extensions.
+"""Reads and writes information about a class, such as its people, due dates and extensions.
 
-Each fact is a row in a CSV file in the class folder, which people may also edit by hand.
+Each entry is a row in a CSV file in the class folder; people may also edit these files by hand.
 """
 
 from .arrivals import (

@@ -48,7 +48,7 @@ class Lateness:
 
     @property
     def text(self) -> str:
-        """The lateness in words; "" if the submission is not late, or if that is unknown."""
+        """The lateness in words, or "" if the submission is not known to be late."""
         if self.late:
             return duration_text(self.late)
         return "by an unknown amount" if self.is_late else ""
@@ -88,8 +88,8 @@ class Allowances:
 
         The result is the sum of the section's shift, grace period, extra time, extension and late
         days. None means that the class has never given this submission any of these; nbgrader's
-        gradebook then keeps its own extension. Zero removes an allowance that is no longer in the
-        tables.
+        gradebook then keeps its own extension. Zero removes from the gradebook an allowance that is
+        no longer in the tables.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()
@@ -117,7 +117,7 @@ def read_allowances(class_folder: Path) -> Allowances:
 
 
 def keep_recorded(class_folder: Path, keys: Iterable[Key]) -> None:
-    """Records the submissions whose gradebook allowance comes from the class's tables."""
+    """Records the submissions whose allowance in the gradebook comes from the class's tables."""
     rows = {key: dict(zip(_COLUMNS, key, strict=True)) for key in keys}
     change_rows(class_folder / ALLOWED_FILE, _COLUMNS, rows)
 

@@ -33,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, the names in it from the bank, and the unknown names."""
+    """A comment as students read it, with the known and the unknown names in the grader's text."""
 
     text: str
     used: tuple[str, ...] = ()
@@ -66,9 +66,9 @@ class CommentBank:
         return tuple(name for name in names if self.find(name, question) is None)
 
     def find(self, name: str, question: str) -> BankComment | None:
-        """Returns the comment with that name for the question, or else for all questions.
+        """Returns the comment with this name for the question or, otherwise, for all questions.
 
-        Returns None if there is neither.
+        Returns None if there is no such comment at all.
         """
         folded = name.casefold()
         return self._texts.get((folded, question)) or self._texts.get((folded, ""))

@@ -48,7 +48,7 @@ class ClassRules:
 
 @dataclass(frozen=True, slots=True)
 class ClassDates:
-    """The dates in `due.csv` by assignment and section, and the errors in it by assignment."""
+    """The dates in `due.csv`, keyed by assignment and section, and errors, keyed by assignment."""
 
     dates: Mapping[tuple[str, str], DueDate] = field(default_factory=dict)
     wrong: Mapping[str, ContentError] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
 
 
 def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:
-    """Stores dates by assignment and section in `due.csv`; other rows stay unchanged."""
+    """Stores dates, keyed by assignment and section, in `due.csv`; other rows stay unchanged."""
 
     def change(rows: list[dict[str, str]]) -> list[Row]:
         kept = [r for r in rows if (r["assignment"].strip(), r["section"].strip()) not in new]
@@ -137,7 +137,7 @@ def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:
 
 
 def with_class_dates(course: Course, class_folder: Path) -> Course:
-    """Returns the course with a class's due dates; assignments with invalid dates become broken."""
+    """Returns the course with a class's due dates; an assignment with an invalid date is broken."""
     found = read_dates(class_folder)
     if not found.dates and not found.wrong:
         return course
@@ -176,7 +176,7 @@ def read_rules(class_folder: Path) -> ClassRules:
 
 
 def read_late_days(class_folder: Path) -> Mapping[Key, int]:
-    """Returns how many late days each submission took from the budget at the last count."""
+    """Returns how many late days each submission has taken from the budget, as last counted."""
     path = class_folder / LATE_DAYS_FILE
     rows = read_table(path, _LATE_COLUMNS)
     try:

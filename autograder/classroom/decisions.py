@@ -58,7 +58,7 @@ def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
 
 
 def withdraw(class_folder: Path, key: Key, why: str, *, is_back: bool = False) -> Decision:
-    """Withdraws a submission, or reverses the withdrawal; its files and results are kept."""
+    """Withdraws a submission, or reverses its withdrawal; keeps all files and results."""
     return _decide(class_folder / WITHDRAWALS_FILE, key, BACK if is_back else WITHDRAWN, why)
 
 
@@ -72,7 +72,7 @@ class Withdrawals:
         return bool(self.why(key))
 
     def why(self, key: Key) -> str:
-        """Returns why a submission is withdrawn, or "" if it counts; the last decision applies."""
+        """Returns why the last decision withdraws a submission, or "" if the submission counts."""
         rows = (self._rows.get(key), self._rows.get((key[0], EVERYTHING)))
         _, last = max((row for row in rows if row), default=(0, None), key=lambda row: row[0])
         return last.why if last and last.decision != BACK else ""

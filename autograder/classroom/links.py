@@ -1,8 +1,9 @@
 """Stores a class's connection to a platform, in `live.csv` and `pushed.csv` in the class folder.
 
-`live.csv` maps the course's assignments to the platform's numbers, so that assignments may be
-renamed on the platform. `pushed.csv` contains the grades that the last push wrote, so that the next
-push notices if somebody has changed a grade on the platform. Neither file contains an access token.
+`live.csv` maps the course's assignments to the numbers that the platform uses for them, so that
+assignments may be renamed on the platform. `pushed.csv` contains the grades that the last push
+wrote, so that the next push notices if somebody has changed a grade on the platform. Neither file
+contains an access token.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ LOOKED_FILE = "looked.csv"
 
 @dataclass(frozen=True, slots=True)
 class ReviewMark:
-    """A view of an assignment's results: how many lines there were, and the time in UTC."""
+    """A view of an assignment's results: how many lines the results had, and the time in UTC."""
 
     assignment: str
     lines: int
@@ -38,7 +38,7 @@ class ReviewMarks:
         return frozenset(look.lines for look in self._looks if look.assignment == assignment)
 
     def before(self, lines: Mapping[str, int]) -> dict[str, int]:
-        """Returns how many lines of each assignment had been viewed before new lines were added.
+        """Returns how many lines of each assignment's results were viewed before new lines arrived.
 
         If all lines have been viewed, ignores the last view, so that viewing the results again
         shows the same changes as before.

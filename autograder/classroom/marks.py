@@ -48,7 +48,7 @@ def keep_mark(class_folder: Path, mark: Mark) -> None:
 
 
 class Graders:
-    """Finds an answer's grader: the grader of the question, or else the student's on the roster."""
+    """Finds an answer's grader: the question's grader or, if it has none, the student's grader."""
 
     def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
         self._by_question, self._roster = by_question, roster
@@ -68,9 +68,10 @@ class Graders:
 
 
 def read_graders(class_folder: Path, roster: Roster) -> Graders:
-    """Returns a class's graders; each row of `graders.csv` names one for an exercise or question.
+    """Returns a class's graders; `graders.csv` assigns graders to exercises and questions.
 
-    A question is written as `exercise/question`. Raises `UserError` if a row occurs twice.
+    A question is written as `exercise/question`. Raises `UserError` if an exercise or question
+    occurs twice.
     """
     path = class_folder / GRADERS_FILE
     found: dict[str, str] = {}

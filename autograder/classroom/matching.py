@@ -55,17 +55,17 @@ def number_in(text: str) -> str:
 
 
 def canvas_number(number: str) -> str:
-    """Formats a Canvas number as an identifier; it stays the same when a person's name changes."""
+    """Formats a Canvas number, which doesn't change with a person's name, as an identifier."""
     return f"Canvas {number}"
 
 
 def moodle_number(number: str) -> str:
-    """Formats a Moodle number as an identifier; it belongs to one person in one assignment."""
+    """Formats a Moodle number, which identifies a person in one assignment, as an identifier."""
     return f"Moodle participant {number}"
 
 
 def repository_login(login: str) -> str:
-    """Formats a code-classroom login as an identifier that differs from any login elsewhere."""
+    """Formats a code-classroom login as an identifier that can't equal a login elsewhere."""
     return f"repository {login}"
 
 
@@ -111,7 +111,7 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """Returns the positions of the people whom a name may mean; only one if it is certain.
+        """Returns the positions of the people whom a name may mean: just one if there is no doubt.
 
         The name may have any form, such as `Lovelace, Ada`.
         """

@@ -1,7 +1,7 @@
 """Stores where each submission came from, in `collected.csv` in the class folder.
 
-The table contains facts that have no place in a submission's folder: the platform's number, which
-is needed to return grades and feedback, and a mark such as Canvas's LATE.
+The table contains information that has no place in a submission's folder: the platform's number,
+which is needed to return grades and feedback, and a mark such as Canvas's LATE.
 """
 
 from __future__ import annotations

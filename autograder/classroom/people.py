@@ -111,7 +111,7 @@ class Roster:
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
-        """Returns the people who can't be any of `students`, in roster order."""
+        """Returns the people whom no name in `students` could mean, in roster order."""
         known = {number for student in students for number in self._find(student)}
         return tuple(p for number, p in enumerate(self.people) if number not in known)
 
@@ -123,13 +123,13 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class RosterChange:
-    """The changes that a list makes to the roster, and the `people` on it afterwards.
+    """The changes that a list of people makes to the roster, and the `people` on the new roster.
 
-    `added` contains people who are only in the list, and `not_in_list` people who are only on the
-    roster. `staff` contains people who teach and are therefore not students. `doubts` contains
-    sentences about two entries that may or may not be the same person. `updated` contains people
-    whose entries change, and `replaced` the columns in which entries are replaced. `students`
-    contains the roster's names for the people in the list.
+    `added` contains people who are only in the list, and `not_in_list` contains people who are only
+    on the roster. `staff` contains people who teach and are therefore not students. `doubts`
+    contains sentences about two entries that may or may not be the same person. `updated` contains
+    people whose entries change, and `replaced` contains the columns with replaced entries.
+    `students` contains the roster's names for the people in the list.
     """
 
     people: tuple[Person, ...]
@@ -144,7 +144,7 @@ class RosterChange:
 
 @dataclass(frozen=True, slots=True)
 class PeopleList:
-    """A list of people from the file `source`, which messages name.
+    """A list of people from the file `source`, whose name appears in messages.
 
     If `has_sure_numbers` is true, the numbers come from Canvas itself, so equal numbers mean the
     same person even if the names differ.
@@ -164,7 +164,7 @@ def read_roster(class_folder: Path) -> Roster:
 
 
 def _called_now(class_folder: Path) -> Mapping[str, Sequence[str]]:
-    """Returns each student's names on the platforms of their latest submissions."""
+    """Returns the names that platforms used for each student in their latest submissions."""
     found: dict[str, list[str]] = {}
     for origin in read_origins(class_folder).values():
         found.setdefault(origin.student, []).extend(origin.lasting_names)
@@ -216,7 +216,7 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
 
 
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
-    """Returns the people in a list's rows; merges rows about one person in several sections."""
+    """Returns the people in the rows of a list; merges rows about the same person."""
     sections = {one.get(Role.SECTION) for one in entries}
     found: dict[str, Person] = {}
     others: list[Person] = []
@@ -317,7 +317,7 @@ class _Merge:
         return self._by_name(person)
 
     def _agrees(self, person: Person, number: int, name: str) -> bool:
-        """Returns whether any name of `person` also identifies the person at position `number`."""
+        """Returns whether the person at `number` has the identifier `name` or a fitting address."""
         there = self.people[number]
         ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
         if normal(name) in ids:
@@ -327,7 +327,7 @@ class _Merge:
         return normal(name) in accounts and not has_other_address
 
     def _by_name(self, person: Person) -> int | None:
-        """Finds a person by a name that is unique in both lists; addresses must not differ."""
+        """Finds a person by a name that is unique in both lists, unless email addresses differ."""
         here, new = (names.get(in_any_order(person.name), ()) for names in self._names)
         same = [n for n in here if _may_be_one(self.people[n], person)]
         if len(here) == len(new) == len(same) == 1:
@@ -365,7 +365,7 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 
 
 def _filled(there: Person, new: Person) -> Person:
-    """Updates a person from a newer list; clears no entry, and keeps the student's name.
+    """Updates a person from a newer list; never clears an entry or changes `student`.
 
     A Canvas number is not replaced with a Moodle number, which belongs to only one assignment.
     """

@@ -80,7 +80,7 @@ _SEPARATORS = re.compile(r" ?[;,] ?(?:and )?| and | und ")
 
 @dataclass(frozen=True, slots=True)
 class RoleValues:
-    """A person's values in a row, by role; missing values are empty."""
+    """A person's values in a row, keyed by role; missing values are empty."""
 
     roles: Mapping[Role, str] = field(default_factory=dict)
 
@@ -96,7 +96,7 @@ class RoleValues:
 
     @property
     def key(self) -> str:
-        """The name below `submitted/` for a person who has no folder yet."""
+        """The name to use below `submitted/` for a person who has no folder there yet."""
         roles = (Role.STUDENT, Role.LOGIN, Role.SIS, Role.EMAIL, Role.REPOSITORY)
         found = (self.get(role) for role in roles)
         return next(filter(None, found), "") or number_in(self.get(Role.NUMBER))
@@ -115,7 +115,7 @@ class RoleValues:
 
 
 class Columns:
-    """The columns of one table, by their roles."""
+    """The columns of a table, and their roles."""
 
     def __init__(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
         self._columns: list[tuple[str, Role]] = []

@@ -1,4 +1,4 @@
-"""Selects a class's results, without withdrawn submissions; replaces names with pseudonyms."""
+"""Selects a class's results, except withdrawn ones; replaces names with pseudonyms."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .people import Person, Roster
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Criteria for selecting results; None means all.
+    """Criteria for selecting results; a criterion that is None selects all results.
 
-    `section` and `grader` are compared with the roster's columns.
+    `section` and `grader` are compared with the sections and graders on the roster.
     """
 
     assignment: str | None = None
@@ -31,7 +31,7 @@ class Selection:
         return self.section is not None or self.grader is not None
 
     def fits(self, person: Person | None) -> bool:
-        """Returns whether a person is selected; None means somebody who is not on the roster."""
+        """Returns whether a person's section and grader fit; None is a person not on the roster."""
         if person is None:
             return not self.is_of_people
         in_section = self.section is None or self.section in person.sections
@@ -85,7 +85,7 @@ def _must_be_there(roster: Roster, selection: Selection) -> None:
 
 
 def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
-    """Returns a pseudonym for each student; their order reveals nothing about the names."""
+    """Returns a pseudonym for each student, in an order that reveals nothing about the names."""
     ordered = sorted(
         set(students), key=lambda name: hashlib.sha256(name.encode("utf-8", "replace")).digest()
     )

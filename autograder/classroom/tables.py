@@ -29,9 +29,11 @@ Row = Mapping[str, str]
 
 
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Returns a table's rows, each by column, or an empty list if the file does not exist.
+    """Returns a table's rows, each keyed by column, or an empty list if the file does not exist.
 
-    Ignores any other columns. Raises `UserError` if the file is not a table with these columns.
+    Ignores all columns that are not in `columns`. A missing column counts as empty, but if the
+    first one is missing, the file is not such a table. Raises `UserError` for such a file, and for
+    a file that can't be read.
     """
     if not path.exists():
         return []
@@ -78,7 +80,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
 def read_own_csv(
     path: Path, columns: Sequence[str]
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Reads a table as `read_csv` does, but ignores the case of headings, which people may type."""
+    """Reads a table as `read_csv` does, but ignores case in headings, because people type them."""
     theirs, rows = read_csv(path)
     ours = {column.casefold(): column for column in reversed(columns)}
     names = {heading: ours.get(heading.casefold(), heading) for heading in theirs}

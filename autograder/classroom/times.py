@@ -67,7 +67,7 @@ class SubmissionTime:
 
 
 def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
-    """Returns the time that a text means, in UTC, or None if that is uncertain.
+    """Reads a time from a text and converts it to UTC; returns None if the time is uncertain.
 
     `zone` is used for a time that names no zone; if `zone` is None, such a time raises
     `MissingZone`.
@@ -107,7 +107,7 @@ def read_stamp(data: bytes) -> datetime | None:
 
 
 def arrival(folder: Path) -> SubmissionTime:
-    """Returns when the submission in a folder arrived, as nbgrader does: in UTC without a zone."""
+    """Returns when the submission in a folder arrived, in UTC without a zone as in nbgrader."""
     path = folder / TIMESTAMP_FILE
     try:
         if not path.is_file() or path.is_symlink():

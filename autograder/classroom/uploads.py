@@ -24,7 +24,7 @@ _PART = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A submission's digests: of the latest `upload`, and of the files that were last `placed`."""
+    """The digests of a submission's latest `upload` and of the files that were last `placed`."""
 
     student: str
     assignment: str
@@ -88,5 +88,5 @@ def _digest_of_file(path: Path) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Opens a file; if it has become a link or a pipe, does not follow it or wait for it."""
+    """Opens a file without following a link or waiting for a pipe that may have replaced it."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -27,12 +27,12 @@ def in_english(
 
 
 def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, str]:
-    """Returns the English name of each column that is used, or {} for other kinds of tables.
+    """Maps each heading that is used to English; returns {} if the table is not a worksheet.
 
-    The first columns contain a word with a number (`Participant 17`) and the name. The maximum,
-    which is the same for everybody, is between the grade and a column that says whether the grade
-    can be changed. The last column contains the feedback comments; it follows the time of the
-    grade.
+    The first two columns contain a word with a number (`Participant 17`) and the person's name. The
+    maximum, which is the same for everybody, is between the grade and a column that says whether
+    the grade can be changed. The last column contains the feedback comments; it follows the time of
+    the grade.
     """
     if len(columns) < 6 or not rows or not _are_participants(columns[0], rows):
         return {}
