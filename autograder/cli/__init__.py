@@ -40,7 +40,7 @@ def open_streams() -> None:
     """Opens the null device for each standard stream that the caller closed.
 
     Otherwise, the next file to be opened would get the stream's number, and printed text would be
-    written to it.
+    written to that file.
     """
     for number, (name, mode) in enumerate(_STREAMS):
         try:

@@ -258,7 +258,7 @@ def _print_traits(proof: ValidationReport) -> None:
 
 
 def _print_rules(proof: ValidationReport) -> None:
-    """Prints how many questions each general rule applies to, and why others are exempt."""
+    """Prints how many questions each general rule applies to, and why some questions are exempt."""
     rules = list(next(iter(proof.rules.values()), {}))
     if not rules:
         return

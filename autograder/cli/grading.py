@@ -288,7 +288,7 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
 
 
 def _stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
-    """Grades the path in each line of standard input until it ends; returns the exit code."""
+    """Grades the submission at each path in standard input, one per line; returns the exit code."""
     for name in _FOR_A_CLASS:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(

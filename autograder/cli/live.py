@@ -67,7 +67,7 @@ class _Approval:
 
 
 def _live(command: F) -> F:
-    """Adds the options that pull and push share, as the arguments `access` and `approval`."""
+    """Adds the options that pull and push share, and passes them as `access` and `approval`."""
 
     @functools.wraps(command)
     def connected(
@@ -249,7 +249,7 @@ def _print_wait(text: str) -> None:
 
 @contextlib.contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yields a function that shows progress on the terminal, if stderr is a terminal."""
+    """Yields a function that shows progress if stderr is a terminal, and does nothing otherwise."""
     if not sys.stderr.isatty():
         yield lambda done, of: None
         return

@@ -53,7 +53,7 @@ def print_pull(plan: PullPlan) -> None:
 
 
 def print_pulled(report: PullReport, class_folder: Path, dry_run: bool) -> None:
-    """Prints the outcome of a pull. If the pull changed something, its plan was printed before."""
+    """Prints the outcome of a pull; a plan that changes something has already been printed."""
     plan = report.plan
     if not plan.changes_something:
         _line(f"{plan.platform}: {plan.title}: nothing has changed")
@@ -89,7 +89,7 @@ def _change_text(change: GradeChange) -> str:
 
 
 def print_pushed(report: PushReport, dry_run: bool) -> None:
-    """Prints the outcome of a push. If the push changed something, its plan was printed before."""
+    """Prints the outcome of a push; a plan that changes something has already been printed."""
     plan = report.plan
     if not plan.changes:
         _line(f"{plan.platform}: {plan.title}: no grades to write; {plan.same} already there")

@@ -1,4 +1,4 @@
-"""Defines commands that show wrong answers without a name, and turn one into a known mistake."""
+"""Defines commands that show wrong answers with no known mistake, and that add known mistakes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _say(line: str, style: str = "") -> None:
 
 
 def _print_whole(line: str, style: str = "") -> None:
-    """Prints a whole line of code, because a person must read the code before approving it."""
+    """Prints a line of code in full length, because a person must read it before approving it."""
     most = len(line) * _LONGEST_ESCAPE
     console.print(for_terminal(line, most), style=style, soft_wrap=True)
 
@@ -121,9 +121,9 @@ def add(
 
     STUDENT may be the ID of a group that `autograder mistakes` shows. The entry is written to
     tests/misconceptions without the student's name and comments, and is kept only if the sandbox
-    confirms that it fails and differs from other mistakes. The course's tests and tools will
-    execute its code, so read the code, which is shown before the entry is written. No submission is
-    graded again.
+    confirms that the answer fails and differs from other mistakes. The course's tests and tools
+    will execute its code, so read the code, which is shown before the entry is written. No
+    submission is graded again.
 
     \b
     Example: autograder misconception add course ada masking causal_mask --name diagonal_hidden

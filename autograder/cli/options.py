@@ -44,7 +44,7 @@ JOBS = click.option(
 
 
 def in_course(command: F) -> F:
-    """Adds `--course`."""
+    """Adds the option `--course` to a command."""
     return click.option(
         "--course",
         "course_folder",
@@ -56,7 +56,7 @@ def in_course(command: F) -> F:
 
 
 def of_people(command: F) -> F:
-    """Adds the options that select people, as the argument `selection`."""
+    """Adds the options that select results, and passes them to the command as `selection`."""
 
     @functools.wraps(command)
     def with_selection(

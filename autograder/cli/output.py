@@ -36,14 +36,14 @@ def emit(document: Any) -> None:
 
 
 def as_json(command: F) -> F:
-    """Adds `--json`."""
+    """Adds the option `--json` to a command."""
     return click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON document, and nothing else."
     )(command)
 
 
 class StrictCommand(click.Command):
-    """A command that rejects options given twice; click would use the last value.
+    """A command that rejects an option given twice, for which click would use the last value.
 
     Flags may be repeated, and so may options that accept several values.
     """

@@ -153,7 +153,7 @@ def report(
 
 
 class _Format(click.ParamType[str]):
-    """An export format's name; the formats are imported only when the help is printed."""
+    """The type of an argument that names an export format; imports formats only for the help."""
 
     name = "format"
 
