@@ -1,7 +1,7 @@
-"""Makes students' notebooks and names safe for formgrader, without active markup or huge output.
+"""Makes students' notebooks safe for formgrader, and finds names that are not safe.
 
 Formgrader renders notebooks on the instructor's own Jupyter server, where a script would act with
-the instructor's permissions.
+the instructor's permissions. Active markup and huge output are therefore removed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _fetches(page: str) -> bool:
 
 
 class _Finder(HTMLParser):
-    """Finds addresses that a browser would fetch from another machine."""
+    """Finds out whether a page has addresses that a browser would fetch from another machine."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,8 @@ Cell = dict[str, Any]
 def name_problem(name: str) -> str | None:
     """Returns why nbgrader can't use a student's name, or None if it can.
 
-    Formgrader writes names unchanged into its pages, even into attributes and scripts.
+    Some names are rejected because formgrader writes names unchanged into its pages, even into
+    attributes and scripts.
     """
     if problem := path_problem(name):
         return problem
@@ -105,9 +106,10 @@ def is_markup(name: str) -> bool:
 
 
 def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
-    """Returns a harmless version of a cell, without outputs that may do harm.
+    """Returns a harmless version of a cell: cleans Markdown, and leaves out unsafe outputs.
 
-    Markdown that is also in the release is not changed; a raw cell becomes a comment.
+    Markdown that is also in the release is not changed. A raw cell becomes a code cell in which
+    every line is a comment.
     """
     source = source_of(cell)
     kind = cell.get("cell_type")
@@ -124,7 +126,7 @@ def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
 
 
 def make_safe(notebook: Cell, known_markdown: frozenset[str]) -> None:
-    """Makes an executed notebook safe in place; keeps its cells and grade ids.
+    """Makes an executed notebook safe in place; keeps all cells and their grade ids.
 
     The outputs need no cleaning, because the worker returned only text and pictures.
     """

@@ -29,10 +29,11 @@ _EXTRAS = f"{__package__}.notebooks.course.ReleaseExtras"
 
 
 def use_sandboxed_steps(config: Config) -> None:
-    """Replaces steps that run a kernel, in a configuration's own list or in nbgrader's default.
+    """Replaces nbgrader's steps that run a kernel with steps that run in the sandbox.
 
     Also replaces steps that would stop at a copied cell or a changed cell type, and adds a step
-    that also releases the notebooks in subfolders.
+    that releases the notebooks in subfolders. If the configuration does not list any steps,
+    nbgrader's default list is used.
     """
     for name in ("sanitize_preprocessors", "autograde_preprocessors"):
         steps = config.Autograde.get(name) or getattr(Autograde, name).default()
@@ -43,7 +44,7 @@ def use_sandboxed_steps(config: Config) -> None:
 
 
 def _ours(step: Any) -> Any:
-    """Returns the replacement for a step (a class or its name), or the step itself."""
+    """Returns the replacement for a step (a class or its name), or the step if there is none."""
     for theirs, ours in _OURS.items():
         if step in (theirs, f"nbgrader.preprocessors.{theirs.__name__}"):
             return ours
@@ -93,7 +94,7 @@ class Settings:
         return self._folder(self.directories.autograded_directory, student, assignment)
 
     def released(self, assignment: str) -> Path:
-        """Returns the folder that nbgrader's `generate_assignment` writes; it may not exist."""
+        """Returns nbgrader's release folder for an assignment; the folder may not exist yet."""
         return self._folder(self.directories.release_directory, ".", assignment)
 
     def _folder(self, step: str, student: str, assignment: str) -> Path:
@@ -115,7 +116,7 @@ def configure(config: Config, course: str = "") -> None:
 
 
 def prepare_class_folder(course: Course, class_folder: Path) -> Path:
-    """Writes the configuration that nbgrader needs in a class folder; returns its path.
+    """Writes the configuration that nbgrader needs in a class folder; returns that file's path.
 
     An existing configuration is not changed.
     """

@@ -1,4 +1,4 @@
-"""Writes the texts that graders see in formgrader: comments on answers, and outputs of checks."""
+"""Writes the texts that graders see in formgrader: comments on answers, and check cells' output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_COMMENT = 6_000
 def comment(exercise: ExerciseResult | None, question: QuestionResult | None) -> str | None:
     """Returns the automatic comment on an answer in a few lines, or None if the answer is correct.
 
-    The tests' messages are in the output of the check cell.
+    The comment leaves out the tests' messages, because the check cell's output contains them.
     """
     if exercise is None or question is None:
         return "The grading run did not judge this question."
@@ -33,9 +33,10 @@ def comment(exercise: ExerciseResult | None, question: QuestionResult | None) ->
 
 
 def check_output(exercise: ExerciseResult | None, question: QuestionResult | None) -> str:
-    """Returns the output of a question's check cell: its verdict, every test, and advice.
+    """Returns the output of a question's check cell: the verdict, all test results, and advice.
 
-    The output repeats the automatic comment, which a grader's own comment would replace.
+    The output repeats the explanation from the automatic comment, because a grader may replace that
+    comment.
     """
     if exercise is None or question is None:
         return "The grading run did not judge this question.\n"
@@ -67,7 +68,7 @@ def _line(test: TestResult) -> str:
 
 
 def _plain_in_markdown(text: str) -> str:
-    """Escapes tags, because feedback pages show comments as Markdown."""
+    """Escapes HTML tags in a comment, because feedback pages render comments as Markdown."""
     return text.replace("<", "\\<")
 
 

@@ -1,4 +1,4 @@
-"""Reads results for assignments that only nbgrader has graded, from its gradebook."""
+"""Reads results from nbgrader's gradebook for assignments that only nbgrader has graded."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _UNKNOWN = "sha256:" + "0" * 64
 
 
 def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[SubmissionResult]:
-    """Returns results for assignments that are not `known`, with nbgrader's automatic scores.
+    """Returns results with nbgrader's automatic scores, for assignments that are not `known`.
 
-    Entries by humans are not included; see `human_work`. A cell that a human must still grade is a
-    reason to review the submission.
+    Manual grades and comments are not included; `human_work` returns them. If a person must still
+    grade a cell, the result contains a note that asks for a review of the submission.
     """
     address = load_settings(class_folder).db_url
     if not is_there(address):
@@ -44,7 +44,7 @@ def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[Submiss
 
 
 def _query(known: Collection[str]) -> Select[Any]:
-    """Selects a row for each graded cell in each submission, except for the `known` assignments."""
+    """Selects a row for each graded cell of each submission to assignments that are not `known`."""
     grade, cell, notebook = table("grade"), table("base_cell"), table("notebook")
     page, submission = table("submitted_notebook"), table("submitted_assignment")
     assignment, points, tasks = table("assignment"), table("grade_cells"), table("task_cells")

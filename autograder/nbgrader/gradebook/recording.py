@@ -1,7 +1,7 @@
 """Records results in nbgrader's database and in formgrader's autograded notebooks.
 
-Recording again writes the same data, so a run that was interrupted or a database that was lost can
-be repaired by running the command again.
+Recording the same results again writes the same data. If a run is interrupted or the database is
+lost, run the command again to write everything that is missing.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ _LONGEST_SECRET = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the instructor about one student's record, or about why it is missing.
+    """A note for the instructor about recording the results of a student or an assignment.
 
-    `waits` is true if a person must do something before there can be a record.
+    `waits` is true if a result can't be recorded until a person has done something.
     """
 
     student: str
@@ -67,7 +67,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class RecordSummary:
-    """A summary of a recording, with notes; `db_url` has no password."""
+    """A summary of the recorded results, with notes; `db_url` does not contain the password."""
 
     db_url: str
     submissions: int
@@ -76,7 +76,7 @@ class RecordSummary:
 
     @property
     def unrecorded(self) -> int:
-        """The number of results that are waiting for a person before they can be recorded."""
+        """The number of results that can't be recorded until a person has done something."""
         return sum(note.waits for note in self.notes)
 
 
@@ -156,9 +156,10 @@ def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[Submissio
 
 
 def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
-    """Returns whether a result can be recorded; if it can't, adds the reason to the notes.
+    """Returns whether a result can be recorded; if not, adds a note with the reason to `notes`.
 
-    A result for another course's assignment needs no action, so `waits` is not set in its note.
+    If the assignment belongs to a different course, nobody needs to do anything, so `waits` is
+    false in the note.
     """
     why, is_of_course = None, True
     if result.status is SubmissionStatus.FAILED:
@@ -220,7 +221,7 @@ def _written(
     maker: NotebookMaker,
     notes: list[Note],
 ) -> Entry:
-    """Writes a submission's autograded folder; returns its entry for the database."""
+    """Writes a submission's autograded folder; returns the submission's entry for the gradebook."""
     submitted = settings.submitted(*result.key)
     folder = settings.autograded(*result.key)
     arrived = arrival(submitted)
@@ -257,7 +258,7 @@ def entry_of(
     arrived: SubmissionTime,
     allowance: timedelta | None = None,
 ) -> Entry:
-    """Returns a submission's entry: a score for each check, and a comment for each answer."""
+    """Returns a submission's gradebook entry, with scores for checks and comments on answers."""
     judged = {
         (exercise.exercise, question.question): (exercise, question)
         for exercise, question in result.questions()
@@ -281,6 +282,6 @@ def entry_of(
 
 
 def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
-    """Returns whether a human may be able to judge an answer that the tests could not judge."""
+    """Returns whether a person may be able to judge an answer that the tests could not judge."""
     is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
     return is_unreadable or question.verdict is Verdict.PROTOCOL

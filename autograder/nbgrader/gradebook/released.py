@@ -20,7 +20,7 @@ CHECK = "check_"
 
 @dataclass(frozen=True, slots=True)
 class ReleasedCell:
-    """A cell that nbgrader manages under a name; only graded cells have `points`."""
+    """A named cell that nbgrader manages; `points` is 0 unless the cell is graded."""
 
     name: str
     cell_type: str
@@ -34,7 +34,7 @@ class ReleasedCell:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedNotebook:
-    """One exercise as it was released to students."""
+    """The notebook of one exercise, as it was released to students."""
 
     name: str
     stub: SubmittedCode
@@ -53,8 +53,8 @@ class ReleasedNotebook:
 class ReleasedAssignment:
     """An assignment of the course with its released notebooks.
 
-    `is_nbgraders` is true if nbgrader made the release, which may then contain cells and notebooks
-    that the course does not have.
+    `is_nbgraders` is true if nbgrader created the release. Such a release may contain cells and
+    notebooks that the course does not have.
     """
 
     name: str
@@ -64,10 +64,10 @@ class ReleasedAssignment:
 
 
 def read_release(assignment: Assignment, nbgraders: Path) -> ReleasedAssignment:
-    """Reads the released notebooks of an assignment; raises `ContentError` if one is damaged.
+    """Reads an assignment's released notebooks; raises `ContentError` if one is missing or damaged.
 
-    Uses nbgrader's release for this class (the folder `nbgraders`) if it contains any of the
-    notebooks; otherwise uses `assignments/`.
+    The folder `nbgraders` may contain nbgrader's release for this class. If any of the notebooks
+    are in this folder, only these are read; otherwise, the notebooks in `assignments/` are read.
     """
     stubs = [exercise.stub for exercise in assignment.exercises]
     given = [stub for stub in stubs if (nbgraders / f"{stub.stem}.ipynb").is_file()]

@@ -1,7 +1,7 @@
-"""Keeps the gradebook's rows for an assignment up to date with its release.
+"""Keeps the gradebook's rows for an assignment up to date with the assignment's release.
 
-What humans have entered is never deleted: a cell that is no longer in the release is removed only
-if it has no manual grade or comment.
+Manual grades and comments are never deleted: a cell that is no longer in the release is removed
+only if nobody has entered a grade or comment for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .released import ReleasedAssignment, ReleasedNotebook
 class NotebookRows:
     """The ids of a notebook and of its cells; the latter are keyed by the cells' names.
 
-    A written answer, which a human grades, is both a grade cell and a solution cell.
+    A written answer, which a person grades, is both a grade cell and a solution cell.
     """
 
     id: str
@@ -128,7 +128,7 @@ _CELL_TABLES = {
 def _update_cells(
     connection: Connection, notebook: str, kind: str, wanted: dict[str, dict[str, Any]]
 ) -> dict[str, str]:
-    """Makes the gradebook's cells of one kind match the release; returns their ids."""
+    """Makes the gradebook's cells of one kind match the release; returns the cells' ids."""
     base, own = table("base_cell"), table(_CELL_TABLES[kind])
     query = select(base.c.name, own).join(own, own.c.id == base.c.id)
     found = connection.execute(query.where(base.c.notebook_id == notebook)).mappings()

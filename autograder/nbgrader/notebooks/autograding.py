@@ -1,7 +1,7 @@
-"""Runs nbgrader's own autograding for one submission, with the cells in the sandbox.
+"""Runs nbgrader's own autograding for one submission, but executes the cells in the sandbox.
 
-Damage to a notebook that would end nbgrader's run is repaired first, so that it affects at most one
-cell.
+Some damage to a notebook would stop nbgrader's run. Such damage is repaired first, so that it
+affects at most one cell.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DATABASE = "accessing the nbgrader database"
 
 @dataclass(frozen=True, slots=True)
 class Autograded:
-    """The outcome of autograding; `unreadable` contains the reason for each unreadable notebook."""
+    """The outcome of autograding; `unreadable` maps each unreadable notebook to the reason."""
 
     unreadable: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -52,10 +52,11 @@ class Autograded:
 def autograde(
     course: NotebookCourse, fork_server: ForkServer, submission: Submission, watch: Watch
 ) -> Autograded:
-    """Fills the gradebook and `autograded/`; an unreadable notebook loses only its own points.
+    """Autogrades a submission; writes the results into the gradebook and `autograded/`.
 
-    Converts all notebooks at once, or one by one if that fails; reports the current notebook to
-    `watch`. Raises `GraderError` for an error that is not the submission's fault.
+    Converts all notebooks together or, if that fails, one by one, so that an unreadable notebook
+    costs only its own points. Reports the current notebook to `watch`. Raises `GraderError` for an
+    error that is not the submission's fault.
     """
     submitted = [
         path.stem
@@ -136,7 +137,7 @@ def _run(
 def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
     """Records zero points for a submission that would make nbgrader stop.
 
-    An example is a submission whose folder contains no notebooks.
+    For example, nbgrader stops if a submission's folder contains no notebooks.
     """
     gradebook.update_or_create_student(student)
     found = gradebook.update_or_create_submission(assignment, student)
@@ -150,7 +151,7 @@ def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
 def _score_nothing(
     course: NotebookCourse, submission: Submission, notebooks: Iterable[str]
 ) -> None:
-    """Gives unreadable notebooks zero points, and asks for a manual grade."""
+    """Gives zero points for unreadable notebooks, and marks them for manual grading."""
     with course.gradebook() as gradebook:
         for name in notebooks:
             found = gradebook.find_submission_notebook(
@@ -192,13 +193,14 @@ class _LogCollector(logging.Handler):
 class ForgetDuplicateIds(DeduplicateIds):  # type: ignore[misc]  # nbgrader ships no types
     """Removes the ids of copied cells, so that only the last copy keeps its id.
 
-    nbgrader's own step leaves empty metadata, which its check then rejects.
+    nbgrader's own step leaves empty metadata in the other copies, and nbgrader then rejects these
+    copies.
     """
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict[str, Any], cell_index: int
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Removes empty metadata; nbgrader calls this for each cell, starting with the last."""
+        """Removes a cell's empty metadata; called by nbgrader for each cell, the last one first."""
         cell, resources = super().preprocess_cell(cell, resources, cell_index)
         if cell.metadata.get("nbgrader") == {}:
             del cell.metadata["nbgrader"]
@@ -206,14 +208,14 @@ class ForgetDuplicateIds(DeduplicateIds):  # type: ignore[misc]  # nbgrader ship
 
 
 class RestoreCells(OverwriteCells):  # type: ignore[misc]  # nbgrader ships no types
-    """Restores a cell's type if it was changed, such as a test that was turned into Markdown.
+    """Restores the types of changed cells, such as a test that was turned into Markdown.
 
-    nbgrader tries to do this, but then rejects cells without ids, as in notebooks of nbformat 4.0
-    to 4.4.
+    nbgrader's own step also restores types, but then rejects cells without ids, which are usual in
+    notebooks of nbformat 4.0 to 4.4.
     """
 
     def update_cell_type(self, cell: NotebookNode, cell_type: str) -> None:
-        """Changes a cell's type; nbgrader calls this if the type differs from the released one."""
+        """Changes a cell's type back to the released `cell_type`; called by nbgrader."""
         before = cell.cell_type
         if before == cell_type:
             return

@@ -29,7 +29,7 @@ class NotebookCourse:
     assignments: tuple[str, ...]
 
     def directories(self, student: str = "*", assignment: str = "*") -> CourseDirectory:
-        """Returns nbgrader's `CourseDirectory`, limited to one student and one assignment."""
+        """Returns nbgrader's `CourseDirectory` for a student and an assignment (default: all)."""
         found = CourseDirectory(config=self.config, root=str(self.root))
         found.student_id, found.assignment_id = student, assignment
         return found
@@ -96,12 +96,12 @@ def _exercise(course: NotebookCourse, assignment: str, notebook: object) -> Exer
 
 
 class ReleaseExtras(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader ships no types
-    """Copies notebooks in subfolders, where `generate_assignment` copies only the other files."""
+    """Copies notebooks in subfolders, because `generate_assignment` copies only other files."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Copies notebooks in subfolders; nbgrader calls this for each notebook of a release."""
+        """Copies notebooks in subfolders; called by nbgrader for each notebook of a release."""
         directories = self.parent.parent.coursedir  # from the exporter's converter
         assignment = resources["nbgrader"]["assignment"]
         source, release = (

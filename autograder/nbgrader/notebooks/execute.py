@@ -1,7 +1,7 @@
-"""Runs nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader's button.
+"""Runs nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader.
 
-Most other steps are nbgrader's own: before this step, they restore the instructor's cells; after
-it, they compute scores from the outputs.
+Most other steps are nbgrader's own: the steps before Execute restore the instructor's cells, and
+the steps after Execute compute scores from the outputs.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _MISSING = "No module named "
 
 
 class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no types
-    """Keeps a configuration section's name from version 1.0; the subclass inherits its settings."""
+    """The step's name in version 1.0; settings under this name still apply to the subclass."""
 
 
 class SandboxedExecute(ExecuteBehindWall):
-    """Runs a notebook's cells in a sandboxed worker; `c.Execute.timeout` also applies here."""
+    """Runs a notebook's cells in a sandboxed worker, with the time limit in `c.Execute.timeout`."""
 
     packages = List(
         Unicode(),
@@ -63,7 +63,7 @@ class SandboxedExecute(ExecuteBehindWall):
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Runs a notebook's cells; nbgrader calls this for each notebook in a submission."""
+        """Runs a notebook's cells; nbgrader calls this method for each notebook in a submission."""
         language = nb.metadata.get("kernelspec", {}).get("language", "python")
         if language != "python":
             raise NbGraderException(f"notebooks in {language} do not run in the sandbox")
@@ -88,7 +88,7 @@ class SandboxedExecute(ExecuteBehindWall):
     def _runs(self, cell: NotebookNode) -> bool:
         """Returns whether to run a cell.
 
-        Unlike in nbgrader, a student's tag can't switch off a test.
+        Unlike in nbgrader, students can't switch off a test by adding a tag to its cell.
         """
         if cell.cell_type != "code" or not cell.source.strip():
             return False
@@ -172,7 +172,7 @@ def _seed_of(cells: Sequence[Cell]) -> int:
 
 
 def _make_gradable(cell: NotebookNode) -> None:
-    """Replaces a cell's value that is not a score with an error; otherwise, nbgrader would stop."""
+    """Replaces a value that is not a score with an error, because the value would stop nbgrader."""
     try:
         utils.determine_grade(cell)
     except (KeyError, ValueError) as error:
@@ -185,10 +185,11 @@ _MOST_FILES = 1_000
 
 
 def read_data_files(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Returns regular files except notebooks, keyed by relative path, and the skipped files.
+    """Returns the contents of data files, keyed by relative path, and the names of skipped files.
 
-    Files beyond the limits on size and number are skipped. Links are not followed, and files that
-    nbgrader copied through a link in the submitted folder are ignored.
+    Data files are all regular files except notebooks. Files beyond the limits on total size and
+    number are skipped. Links are not followed, and files that nbgrader copied through a link in the
+    submitted folder are ignored.
     """
     files: dict[str, bytes] = {}
     left_out = []

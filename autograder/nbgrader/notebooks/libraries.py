@@ -1,4 +1,4 @@
-"""Finds the libraries that submitted notebooks may import: those in the instructor's notebooks."""
+"""Finds the libraries that submitted notebooks may import: those that source notebooks import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHELL = ("ipython", "matplotlib-inline", "matplotlib")
 
 
 def libraries_for(sources: Iterable[Path], named: Sequence[str] = ()) -> Libraries:
-    """Returns what workers may import: the source notebooks' imports and the `named` distributions.
+    """Returns the libraries for workers: the source notebooks' imports and `named` distributions.
 
     Raises `UserError` if a named distribution is not installed.
     """
@@ -74,7 +74,7 @@ def _check_installed(name: str) -> None:
 
 
 def code_cells(path: Path) -> list[str]:
-    """Returns the sources of a notebook's code cells; raises `ContentError` if it is damaged."""
+    """Returns a notebook's code cells as text; raises `ContentError` if the notebook is damaged."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         cells = [cell for cell in document["cells"] if cell["cell_type"] == "code"]

@@ -25,14 +25,14 @@ from .submitted_files import digest_of, state_of
 
 @dataclass(frozen=True, slots=True)
 class NotebookGrader:
-    """Grades a course's submissions one by one, in each job of a run."""
+    """Grades a course's submissions one by one; each job of a run has a copy of the grader."""
 
     course: NotebookCourse
     fork_server: ForkServer
     digests: Mapping[str, str]
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Does nothing, because there is nothing that jobs could share."""
+        """Does nothing, because this kind of grading has no data for jobs to share."""
 
     def grade(
         self,
@@ -40,7 +40,7 @@ class NotebookGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Grades one submission; the result includes errors in its code.
+        """Grades one submission; the result includes errors in the submitted code.
 
         Raises `SubmissionError` if files changed during grading, or if nbgrader can't use the
         student's name. Any other error is the grader's own fault.
@@ -79,7 +79,7 @@ class NotebookGrader:
     def _unused(
         self, submission: Submission, exercises: Sequence[ExerciseResult]
     ) -> tuple[str, ...]:
-        """Returns notes about files that were not used, unless a notebook's note names them."""
+        """Returns a note about unused files, unless a notebook's note already mentions them."""
         sources = self.course.sources(submission.assignment)
         given = {path.name for source in sources[:1] for path in source.parent.iterdir()}
         names = {path.stem for path in sources}
@@ -89,7 +89,7 @@ class NotebookGrader:
 
 
 class NotebookEngine:
-    """Grades a course's notebooks as nbgrader does, but sandboxed; see `grading.engine.Engine`.
+    """Grades notebooks as nbgrader does, but in the sandbox; see `grading.engine.Engine`.
 
     Also writes the results into the gradebook and `autograded/`. Raises `UserError` if the
     submissions are not in the folder that the course's configuration names.
@@ -134,5 +134,5 @@ class NotebookEngine:
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> NotebookGrader:
-        """Returns the grader for single submissions, which needs no secret."""
+        """Returns a grader for single submissions; such a grader does not need the secret."""
         return NotebookGrader(self._course, fork_server, suite_digests)

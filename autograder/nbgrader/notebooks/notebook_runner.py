@@ -1,8 +1,8 @@
-"""Runs a notebook's cells in the sandbox; each cell is sent only when it is about to run.
+"""Runs a notebook's cells in the sandbox; sends each cell to the worker just before it runs.
 
-If a cell ends the worker, only that cell fails: the cells above it run again in a new worker,
-except cells that ended a worker, and the notebook continues with the next cell. After three such
-cells, the remaining cells do not run.
+If a cell ends the worker, only that cell fails. A new worker runs the cells above again, except
+those that ended a worker, and then continues with the next cell. After three cells have ended a
+worker, the remaining cells do not run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_ENDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell's code; `is_test` marks one of the instructor's tests."""
+    """A cell's code; `is_test` is true if the cell is one of the instructor's tests."""
 
     source: str
     is_test: bool = False
@@ -37,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class CellRun:
-    """A cell's outputs, and the fault that ended it, if there was one."""
+    """The outputs of one run of a cell, and the fault that ended the run, if there was one."""
 
     outputs: tuple[NotebookNode, ...] = ()
     fault: AnswerFault | None = None
@@ -45,7 +45,7 @@ class CellRun:
 
 @dataclass(frozen=True, slots=True)
 class NotebookContext:
-    """A notebook's context: random seed, environment variables and the files next to it."""
+    """A notebook's context: the random seed, environment variables, and files in its folder."""
 
     seed: int
     environment: Mapping[str, str]
@@ -91,7 +91,7 @@ class NotebookRunner:
         return CellRun(outputs)
 
     def _outputs(self, session: Session, cell: Cell) -> tuple[NotebookNode, ...]:
-        """Returns a cell's outputs, with an error added if a test stopped early without one."""
+        """Returns a cell's outputs; adds an error if a test stopped early without an error."""
         mark = secrets.token_hex(8) if cell.is_test else ""
         reply = self._ask(session, "run_cell", cell.source, cell.is_test, mark)
         end = {"kind": "end", "mark": mark}
@@ -103,7 +103,7 @@ class NotebookRunner:
         return (*outputs, error_output("TestNotRun", "this test did not finish"))
 
     def _ready(self) -> Session:
-        """Returns the worker or, if it has ended, a new one that has run the earlier cells."""
+        """Returns the worker or, if it has ended, a new worker that has run the earlier cells."""
         if self._session is not None and self._session.alive:
             return self._session
         self._close()

@@ -1,4 +1,4 @@
-"""Turns nbgrader's scores into a result with notebooks as exercises and cells as questions."""
+"""Turns nbgrader's scores into a result, where notebooks are exercises and cells are questions."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _errors(path: Path) -> Mapping[str, tuple[str, str]]:
 
 
 def waiting(exercises: Iterable[ExerciseResult]) -> tuple[str, ...]:
-    """Returns a note about the cells that a human must grade, or () if there are no such cells."""
+    """Returns a note about the cells that a person must grade, or () if there are no such cells."""
     names = [
         f"{exercise.exercise}/{question.question}"
         for exercise in exercises

@@ -18,7 +18,7 @@ _STREAMS = ("stdout", "stderr")
 
 
 def outputs_of(reply: Any) -> list[NotebookNode]:
-    """Returns the outputs in a reply; raises `AnswerProtocol` if it has a different form."""
+    """Returns the outputs in a reply; raises `AnswerProtocol` if the reply is invalid."""
     if not isinstance(reply, list):
         raise AnswerProtocol("the reply is not a list of outputs")
     return [_output(entry) for entry in reply]
@@ -69,7 +69,7 @@ _KINDS: dict[Any, Callable[[Mapping[str, Any]], NotebookNode]] = {
 
 
 def _data(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Returns text and pictures; encodes the pictures here, so that they are valid base64."""
+    """Returns an output's text and pictures; encodes the pictures, so that the base64 is valid."""
     given = entry.get("data")
     if not isinstance(given, dict):
         raise AnswerProtocol("the reply contains an output without data")

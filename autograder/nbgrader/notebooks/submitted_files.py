@@ -1,8 +1,8 @@
 """Checks a submission's folder before nbgrader reads it.
 
-nbgrader copies everything in the folder, even through links and regardless of its size. Entries
-that no student submits on purpose are therefore left out here: links, pipes, devices, and files
-that exceed a submission's limits.
+nbgrader copies everything in the folder, regardless of size, including the targets of links. Links,
+pipes and devices, which no student submits on purpose, are therefore left out, and nbgrader does
+not read a folder that exceeds a submission's limits.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def too_much(folder: Path) -> str | None:
 
 
 def state_of(folder: Path) -> tuple[str, Stamps]:
-    """Returns a digest of a submission's files, and stamps that change when a file does."""
+    """Returns a digest of a submission's files, and stamps that change when a file changes."""
     return digest_of(folder), stamps_of(islice(_below(folder), MAX_FILES + 1))
 
 
 def digest_of(folder: Path) -> str:
-    """Returns a digest of a submission's files: names, sizes, and contents up to the limit."""
+    """Returns a digest of a submission's files: names, sizes, and contents up to the size limit."""
     digest, left = hashlib.sha256(), MAX_SUBMISSION_BYTES
     for path in islice(_below(folder), MAX_FILES + 1):
         if not is_regular(path):
@@ -63,7 +63,7 @@ def digest_of(folder: Path) -> str:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Yields everything below a folder, except folders, sorted by name; follows no links."""
+    """Yields everything below a folder, except folders, sorted by name; does not follow links."""
     for place, folders, names in os.walk(folder):
         links = {name for name in folders if Path(place, name).is_symlink()}
         folders[:] = sorted(set(folders) - links)
