@@ -1,9 +1,9 @@
 """Lets each student's best submission count, if the class's rules say so.
 
 The submission that counts is always in `submitted/`, and its result is the last one for that
-student and assignment in the results file. If an earlier submission has earned more, the two
-folders are therefore swapped, and the better result is appended again. Other steps need not know
-about this rule.
+student and assignment in the results file. If an earlier submission has earned more points, the
+folders of the two submissions are swapped, and the better result is appended again, so that other
+steps need not know about this rule.
 """
 
 from __future__ import annotations
@@ -61,10 +61,11 @@ class _Candidate:
 def let_best_count(courses: Courses, options: RunOptions, keys: Collection[Key]) -> tuple[str, ...]:
     """Moves each student's best submission to `submitted/`; returns a sentence about each swap.
 
-    Does nothing if the class has a different rule, or if the run graded only a shard or wrote to a
-    different results file. The best submission has the most points after the late penalty, which is
-    waived if the student has enough late days left. Earlier submissions without a result from the
-    current suite are graded first. Raises `UserError` if `collect` is running for the class.
+    Does nothing if a different rule says which submission counts in the class, if the run graded
+    only a shard, or if the run did not write to the class's results file. The best submission has
+    the most points after the late penalty, which is waived if the student has enough late days
+    left. Earlier submissions without a result from the current suite are graded first. Raises
+    `UserError` if `collect` is running for the class.
     """
     own, class_folder = courses.own, courses.class_folder
     of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
@@ -95,7 +96,7 @@ def let_best_count(courses: Courses, options: RunOptions, keys: Collection[Key])
 
 
 def _candidates(class_folder: Path, key: Key, assignment: Assignment) -> list[_Candidate]:
-    """Returns the submission that counts, and earlier ones that consist of different files."""
+    """Returns the submission that counts, and all earlier submissions with different files."""
     kept = submission_folder(class_folder, *key, EARLIER)
     if not kept.is_dir():
         return []
@@ -112,7 +113,7 @@ def _candidates(class_folder: Path, key: Key, assignment: Assignment) -> list[_C
 
 
 def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, SubmissionResult]]:
-    """Returns, for each student and assignment, the last line with each digest, in file order."""
+    """Returns the last result for each version (digest) of each submission, in file order."""
     found: defaultdict[Key, dict[str, SubmissionResult]] = defaultdict(dict)
     for line in iterate_results(results):
         if line.key in keys and line.status is SubmissionStatus.GRADED:
@@ -124,7 +125,7 @@ def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, Submissi
 def _ungraded(
     found: Mapping[Key, list[_Candidate]], lines: Mapping[Key, Mapping[str, SubmissionResult]]
 ) -> Iterator[Submission]:
-    """Yields earlier submissions not yet graded with the suite of the submission that counts."""
+    """Yields earlier submissions not graded with the same suite as the submission that counts."""
     for key, (counts, *others) in found.items():
         now = lines.get(key, {}).get(counts.digest)
         for one in others if now else ():

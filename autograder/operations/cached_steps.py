@@ -25,10 +25,10 @@ _CONTENT = ("source", "solutions", "assignments", "tests/hidden", "tests/misconc
 
 @dataclass(frozen=True, slots=True)
 class CachedStep:
-    """One step for a class, such as writing its feedback with certain options.
+    """One step in processing a class, such as writing feedback with certain options.
 
-    `inputs` is a digest of the names, sizes and times of all files that may affect it: the class's
-    tables, results, gradebook and submissions, the course's content, and the grader itself.
+    `inputs` is a digest of the names, sizes and times of all files that may affect the step: the
+    class's tables, results, gradebook and submissions, the course's content, and the grader itself.
     """
 
     class_folder: Path
@@ -39,7 +39,7 @@ class CachedStep:
     def of(
         cls, class_folder: Path, course_root: Path, *name: object, without: Iterable[str] = ()
     ) -> CachedStep:
-        """Returns a step with a digest of its current inputs, except the files in `without`."""
+        """Returns a step with a digest of its current inputs; leaves out the files in `without`."""
         made = {file for known in _read(class_folder).values() for file in known["files"]}
         files = [
             *_class_files(class_folder, {*made, *without}),
@@ -50,9 +50,9 @@ class CachedStep:
         return cls(class_folder, " ".join(map(str, name)), _digest(files))
 
     def known(self) -> Any:
-        """Returns the report of the last such step if its input files are unchanged, or else None.
+        """Returns the report of the step's last run, or None if the input files have since changed.
 
-        Also returns None if a file that it wrote has been changed or removed.
+        Also returns None if a file that the step wrote has been changed or removed.
         """
         known = _read(self.class_folder).get(self.name)
         if known is None or known["inputs"] != self.inputs:
@@ -64,7 +64,7 @@ class CachedStep:
         """Remembers the files that the step wrote, and its report, which must be valid JSON.
 
         If the gradebook is outside the class folder, nothing is remembered, because `inputs` does
-        not include it.
+        not depend on such a gradebook.
         """
         if _has_other_gradebook(self.class_folder):
             return
@@ -91,7 +91,7 @@ def _has_other_gradebook(class_folder: Path) -> bool:
 
 
 def _class_files(class_folder: Path, made: Iterable[str]) -> list[Path]:
-    """Returns the files in the class folder that no step has written."""
+    """Returns the files in the class folder, except those that steps have written (`made`)."""
     left_out = {FILE_NAME, *made}
     with contextlib.suppress(OSError), os.scandir(class_folder) as entries:
         return sorted(Path(e.path) for e in entries if e.is_file() and e.name not in left_out)

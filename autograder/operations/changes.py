@@ -49,14 +49,14 @@ _REQUESTS = "regrade requests"
 
 @dataclass(frozen=True, slots=True)
 class ClassChanges:
-    """The changes since somebody last looked at them, or since each submission was first graded.
+    """The changes in a class since somebody last viewed them, or since the first grading.
 
-    `manual` contains the scores that people set to something other than the automatic score, and
-    `in_doubt` contains manual scores if the automatic score, the maximum score or the answer has
-    changed since they were set. `attempts` contains the submissions with more than one result line,
+    `manual` contains the scores that people have set to something other than the automatic score.
+    `in_doubt` contains manual scores that were entered before the automatic score, the maximum
+    score or the answer changed. `attempts` contains the submissions with more than one result line,
     and `codes` contains the code of each attempt by students who submitted again. `requests`
     contains requests for a second look that are still open, or that have been answered since
-    somebody last looked.
+    somebody last viewed the changes.
     """
 
     changes: tuple[Change, ...]
@@ -70,11 +70,11 @@ class ClassChanges:
 def class_changes(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, since_first: bool = False
 ) -> ClassChanges:
-    """Returns what changed when a class was regraded, and remembers that somebody has seen it.
+    """Returns what changed when a class was regraded, and remembers that the changes were viewed.
 
-    Compares with the grading that somebody saw last or, if `since_first` is true, with the first
-    grading of each submission. If there is nothing new, the changes are the same as at the last
-    call. A call that selects only some students is not remembered.
+    Compares the latest results with those that somebody viewed last or, if `since_first` is true,
+    with the first result of each submission. If nothing is new since the last call, returns the
+    same changes again. Calls that select only some students are not remembered.
 
         for change in autograder.class_changes("course").changes:
             print(change.student, change.question, change.before, change.after, change.causes)
@@ -117,7 +117,7 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
 def _news(
     folder: Path, requests: Sequence[Request], seen: Mapping[str, int], selection: Selection
 ) -> Iterator[Request]:
-    """Yields the selected students' open requests, and their requests with new answers."""
+    """Yields the selected students' open requests, and their requests with answers not seen yet."""
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     answered = [request for request in requests if not request.is_open]
     open_ones = [request for request in requests if request.is_open]
@@ -133,7 +133,7 @@ def _news(
 def unseen_note(class_folder: Path) -> str:
     """Returns a note for exports about changes that nobody has seen yet, or "" if there are none.
 
-    Only the lines of submissions that were graded more than once are kept in memory.
+    To save memory, keeps the results of only those submissions that were graded more than once.
     """
     path = class_folder / RESULTS_FILE
     if not path.is_file():

@@ -43,7 +43,7 @@ _EXTENSIONS = ("student", "assignment", "extension", "why")
 class Attendance:
     """The people in a class and, for each assignment, those who have not submitted it.
 
-    `strangers` have submitted but are not on the roster.
+    `strangers` contains students who have submitted something but are not on the roster.
     """
 
     roster: Roster
@@ -57,8 +57,9 @@ class StoredExtension:
 
     `is_recorded` is true if the extension is already in nbgrader's gradebook; otherwise, the next
     `record` writes it there. `due` is the due date for everybody, if the course has one.
-    `also_in_time` contains newer submissions that were set aside as late and are now on time.
-    Collect these again to make the last submission count, as the class's rules demand.
+    `also_in_time` contains newer submissions that were set aside as late, but are on time with the
+    extension. Collect these submissions again, so that the last one counts, as the class's rules
+    require.
     """
 
     decision: Decision
@@ -113,10 +114,10 @@ def extend(
     *,
     course: Path | str = HERE,
 ) -> StoredExtension:
-    """Gives one student more time for one assignment, instead of any earlier extension.
+    """Gives one student more time for one assignment; replaces any earlier extension.
 
     The extension is stored with its reason, and copied to nbgrader's gradebook, so that nbgrader
-    computes the same penalty. Nothing is graded again.
+    computes the same penalty. No submission is graded again.
 
         autograder.extend("course", "ada", "causal_attention", "2d", why="ill")
 
@@ -145,9 +146,9 @@ def extend(
 
 
 def _newer_in_time(folder: Path, key: Key, until: datetime) -> tuple[Path, ...]:
-    """Returns submissions that were set aside although they are on time.
+    """Returns submissions that were set aside as late, but are on time if `until` is the deadline.
 
-    These submissions are newer than the submission that counts.
+    Only submissions that are newer than the one that counts are returned.
     """
     counting = arrival(folder.joinpath(SUBMITTED, *key)).stamped
     if counting is None or read_rules(folder).counts is not CountingRule.IN_TIME:
@@ -205,7 +206,8 @@ def withdraw(
         autograder.withdraw("course", "ada", "causal_attention", "submitted by mistake")
         autograder.withdraw("course", "ben", None, "left the course")
 
-    Raises `UserError` for an unknown student, or if nothing was submitted.
+    Raises `UserError` for an unknown student, for an assignment that the student has not submitted,
+    or if work that should be included again was not left out.
     """
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
@@ -276,7 +278,7 @@ def known_student(folder: Path, course: Course, student: str) -> str:
 
 
 def _record_extension(folder: Path, course: Course, assignment: Assignment, student: str) -> bool:
-    """Updates a submission's extension and penalty in the gradebook, if it is recorded there."""
+    """Updates a submission's extension and penalty, if the gradebook contains the submission."""
     from ..nbgrader import record, set_extension
 
     due = assignment.duedate

@@ -39,13 +39,13 @@ def collect(
     zone: str | None = None,
     roster: Path | str | None = None,
 ) -> CollectReport:
-    """Copies downloads and clones into `<into>/<student>/<assignment>/`.
+    """Copies submissions from downloads and clones into `<into>/<student>/<assignment>/`.
 
     `into` is a class's folder of submissions, or the class folder. `times` is a platform's table of
-    submission times, and `zone` is the time zone of times that do not state one (default: the due
+    submission times, and `zone` is the time zone of times without a time zone (default: the due
     dates' time zone). `roster` is either GitHub Classroom's roster, which maps logins to students,
-    or another platform's list, with which the class's roster is updated first, as `set_roster`
-    does.
+    or another platform's list of people. With such a list, the class's roster is updated first, as
+    `set_roster` does.
 
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)
@@ -105,7 +105,7 @@ def collect_owned(
     assignment: str,
     owners: Mapping[str, tuple[Owner, ...]],
 ) -> CollectReport:
-    """Collects a folder for one assignment; `owners` maps its subfolders to their owners."""
+    """Collects submissions for one assignment; `owners` maps subfolders of `source` to owners."""
     from ..collecting import CollectOptions
     from ..collecting import collect as bring
 
@@ -135,7 +135,8 @@ def undo_collect(class_folder: Path | str = "course") -> UndoReport:
 def _ends(course: Course, class_folder: Path) -> Ends:
     """Returns a function that maps a submission to its deadline.
 
-    There are no deadlines (None) unless the class counts the last submission on time.
+    The function returns None if the assignment has no due date, or if the class does not follow the
+    rule that the last submission on time counts.
     """
     if read_rules(class_folder).counts is not CountingRule.IN_TIME:
         return lambda _: None
@@ -151,7 +152,7 @@ def _ends(course: Course, class_folder: Path) -> Ends:
 
 
 def _zone(name: str | None, course: Course, assignment: str | None) -> tzinfo | None:
-    """Returns the named time zone, or else that of the due dates if all have the same zone."""
+    """Returns the named time zone or, by default, the one that all due dates share, if any."""
     try:
         if name is not None:
             return zone_of(name)

@@ -26,8 +26,8 @@ class Access:
     """The options for connecting to a course on a platform.
 
     `at` is the address of the course page, which is needed only once, because it is stored with the
-    class. `links` maps assignments to their numbers on the platform, if they have different names
-    there. Tests replace `token` and `retry`.
+    class. `links` maps assignments to their numbers on the platform, if the platform uses different
+    names. Tests replace `token` and `retry`.
     """
 
     at: str | None = None
@@ -41,7 +41,8 @@ class Connection:
     """An open connection to a course on a platform.
 
     `works` maps each linked assignment in the course to the matching assignment on the platform.
-    `unlinked` maps the other assignments to reasons; `notes` contains messages for the user.
+    `unlinked` maps each other assignment to the reason why it is not linked; `notes` contains
+    messages for the user.
     """
 
     key: str
@@ -66,7 +67,11 @@ class Connection:
             write_links(self.folder, self.key, now.values())
 
     def listed(self, members: Iterable[Member]) -> PeopleList:
-        """Returns members as a list of people; the numbers are unambiguous only on Canvas."""
+        """Returns the platform's members as a list of people.
+
+        The list contains members' numbers only for Canvas, where equal numbers always mean the same
+        person.
+        """
         is_canvas = self.key == "canvas"
         rows = [
             {
@@ -101,8 +106,9 @@ def open_connection(
 ) -> Connection:
     """Connects a class to its course on a platform.
 
-    Raises `UserError` if the address or the token is missing, or if the platform refuses access.
-    `with_notebooks` also connects nbgrader's own assignments, which have grades but no exercises.
+    Raises `UserError` if the address or the token is missing, or if the platform refuses access. If
+    `with_notebooks` is true, also links nbgrader's own assignments, which have grades but no
+    exercises.
     """
     folder = class_home(class_folder)
     of_class = (class_course if with_notebooks else course_of_class)(course, folder)
@@ -155,7 +161,7 @@ def _check_apart(works: Mapping[str, PlatformAssignment]) -> None:
 
 
 class _Linking:
-    """Finds the course's assignments on the platform: by chosen or known number, or by name."""
+    """Finds the course's assignments on the platform, by a chosen or stored number or by name."""
 
     def __init__(
         self,
@@ -181,7 +187,7 @@ class _Linking:
                 )
 
     def work_of(self, assignment: Assignment) -> PlatformAssignment | None:
-        """Returns the matching assignment on the platform, or None unless there is exactly one."""
+        """Returns the platform's matching assignment, or None unless exactly one matches."""
         name = assignment.name
         if number := self._chosen.get(name):
             return self._works.get(number)
@@ -201,7 +207,7 @@ class _Linking:
         return found[0] if len(found) == 1 else None
 
     def unlinked(self, works: Mapping[str, PlatformAssignment]) -> Mapping[str, str]:
-        """Returns the reason and the remedy for each unlinked assignment."""
+        """Returns a message with the reason and the remedy for each unlinked assignment."""
         taken = {work.number for work in works.values()}
         others = [work for work in self._works.values() if work.number not in taken]
         there = self._listed(others) if others else "no other assignments"
@@ -219,5 +225,5 @@ class _Linking:
 
 
 def connected_alone(class_folder: Path) -> AbstractContextManager[None]:
-    """Prevents other pulls and pushes for the class; raises `UserError` if one is running."""
+    """Prevents other pulls and pushes during the block; raises `UserError` if one is running."""
     return running_alone(class_folder / _LOCK, "pull or push")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCheck:
-    """The problems with the files for students: those that are not up to date, and leaks."""
+    """The problems with the files for students: outdated files, and leaks of hidden content."""
 
     not_fresh: tuple[str, ...]
     leaks: tuple[str, ...]
@@ -29,8 +29,8 @@ class ClassSource:
     """The files that nbgrader needs for a class.
 
     `config` is nbgrader's configuration, and `add_to_config` contains the lines that are missing
-    from it. `folders` maps each assignment to its source folder, and `changed` maps each assignment
-    to the files that were written there.
+    from this configuration. `folders` maps each assignment to its source folder, and `changed` maps
+    each assignment to the files that were written into that folder.
     """
 
     config: Path
@@ -60,7 +60,7 @@ def new(
     """Writes all files for a new exercise, or adds questions to an existing one.
 
     An empty folder outside any course becomes a course. The files contain marks that show the
-    author what to write; `validate` lists them.
+    author what to write; `validate` lists these marks.
 
         autograder.new("ciphers", "shift", ["shift_letter"], course="my_course")
 
@@ -115,8 +115,8 @@ def validate(
 ) -> ValidationReport:
     """Grades solutions, stubs, alternatives and known mistakes, and reports unexpected verdicts.
 
-    `names` contains names of assignments or exercises (default: all). `starts` is called with the
-    number of cases, and `judged` after each case.
+    `names` contains names of assignments or exercises (default: all). `starts` is called once, with
+    the number of cases, and `judged` is called after each case.
 
         print(autograder.validate(["simplified_attention/scores"]).problems)
     """
@@ -131,7 +131,7 @@ def validate(
 def gradescope_bundle(
     assignment: str, *, to: Path | None = None, course: Path | str = HERE
 ) -> Path:
-    """Writes the archive that Gradescope runs for an assignment; it contains the hidden tests."""
+    """Writes an assignment's archive for Gradescope; the archive contains the hidden tests."""
     from .. import authoring
 
     of = load_course(course)

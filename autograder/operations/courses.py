@@ -32,8 +32,8 @@ class Courses:
 
     `course` contains all of the class's assignments. `own` is the course with suites, if there is
     one; `notebooks` is the folder of a course with nbgrader's own tests, if there is one. At least
-    one of the two exists. If `question` is given, only this question is graded. `stopped` contains
-    the submitted assignments that can't be graded.
+    one of these two courses exists. If `question` is given, only this question is graded. `stopped`
+    maps each submitted assignment that can't be graded to the error.
     """
 
     course: Course
@@ -46,7 +46,7 @@ class Courses:
 
     @property
     def whole(self) -> Path:
-        """The class's folder of submissions, even if `submitted` is only one of them."""
+        """The class's folder of submissions, even if `submitted` is a single submission."""
         place = self.submitted.resolve()
         around = place.parent.parent
         own = {assignment.name for assignment in self.own.assignments} if self.own else set()
@@ -61,7 +61,8 @@ class Courses:
 def course_at(folder: Path) -> Course:
     """Returns the course at or above a folder; raises `UserError` if there is none.
 
-    Assignments that can't be read are listed in the course's `broken`; the others can be used.
+    Assignments that can't be read are listed in the course's `broken`; the other assignments can be
+    used.
     """
     return load_course(find_root(folder), must_be_whole=False)
 
@@ -77,11 +78,11 @@ def find_courses(
     assignment: str | None = None,
     question: str | None = None,
 ) -> Courses:
-    """Finds the submissions in a folder, and the course of either kind that grades them.
+    """Finds the submissions in a folder, and the courses that grade them.
 
     `folder` is a class folder, its folder of submissions, or a single submission. `question`, if
-    given, names the only question to grade. Raises `UserError` if there is no course of either
-    kind, no submission, or no question with that name.
+    given, names the only question to grade. Raises `UserError` if there is no course, no
+    submission, or no question with that name.
     """
     submitted = inside(folder)
     theirs, home = outermost_of_students(submitted), class_home(submitted)
@@ -113,7 +114,7 @@ def find_courses(
 
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:
-    """Returns the named course, or else the class's; raises `UserError` if neither exists."""
+    """Returns the named course or the class's own course; raises `UserError` if neither exists."""
     found = _own_course(course_folder, class_folder) or course_at(course_folder)
     return with_class_dates(found, class_folder)
 
@@ -121,7 +122,8 @@ def course_of_class(course_folder: Path, class_folder: Path) -> Course:
 def class_course(course_folder: Path, class_folder: Path) -> Course:
     """Returns a class's course, including nbgrader's own assignments, which have no exercises.
 
-    Raises `UserError` if there is neither a course nor such an assignment.
+    Raises `UserError` if there is neither a course with suites nor any of nbgrader's own
+    assignments.
     """
     return _course_of(course_folder, class_folder, class_folder)
 
@@ -149,7 +151,7 @@ def chosen_assignments(course: Course, names: Collection[str]) -> list[Assignmen
 
 
 def _refuse_a_students_course(course: Course, theirs: Path) -> None:
-    """Raises `UserError` if a course is among the submissions, as its tests would be run."""
+    """Raises `UserError` if the course is in a student's folder, because its tests would run."""
     if course.root.is_relative_to(theirs):
         raise UserError(
             f"{course.root} can't be the course, because it is inside the folder to grade\n"
@@ -158,11 +160,11 @@ def _refuse_a_students_course(course: Course, theirs: Path) -> None:
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:
-    """Returns the course at or above `course_folder`, if one was named.
+    """Returns the course at or above `course_folder`, or a default course if no folder was named.
 
-    Otherwise, returns the course at or above the current folder or the class folder, or else the
-    one in nbgrader's configuration, or None if there is none. Raises `UserError` if the named
-    folder is not in a course.
+    The default is the course at or above the current folder or the class folder. If there is no
+    such course, the default is the course that nbgrader's configuration names, or else None. Raises
+    `UserError` if the named folder is not in a course.
     """
     if course_folder != HERE:
         return course_at(course_folder)
@@ -176,7 +178,7 @@ def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None
 
 
 def _root_of(folder: Path) -> Path | None:
-    """Returns the root of the nearest course if it has suites, or else None."""
+    """Returns the root of the nearest course at or above a folder, or None if it has no suites."""
     with contextlib.suppress(UserError):
         root = find_root(folder)
         return root if any(root.glob("source/*/assignment.toml")) else None

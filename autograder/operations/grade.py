@@ -43,12 +43,13 @@ def grade(
     `course` is the instructor's folder (default: the current folder or one above it). Result lines
     are appended to `results` (default: results.jsonl next to `submitted`, or the class's own file
     for a single submission). `gradebook` says whether to write nbgrader's gradebook (default: only
-    if the folder is called `submitted`); before that, `on_lateness` is called with sentences about
-    due dates and late students. `secret` is the file with the class's secret, which must be the
-    same for all shards (default: secret.key next to the results). `shard` is (index from 1, count).
-    With `question`, only this question is graded again; new or changed submissions are graded as a
-    whole. `scheduler` is the address of a dask scheduler, whose workers then grade instead of this
-    machine's.
+    if the folder is called `submitted`). Before the gradebook is written, `on_lateness` is called
+    with sentences about due dates and late students. `secret` is the file with the class's secret,
+    which must be the same for all shards (default: secret.key next to the results). `shard`
+    contains the number of the shard, starting at 1, and the number of all shards. If `question` is
+    given, only this question is graded again, but new or changed submissions are graded as a whole.
+    `scheduler` is the address of a Dask scheduler, whose workers then grade the submissions instead
+    of this machine.
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])
@@ -99,7 +100,7 @@ def _cluster(scheduler: str, options: RunOptions) -> Backend:
 
 
 class HasDescriptor(Protocol):
-    """A pipe, a socket, or an open file."""
+    """An object with a file descriptor: a pipe, a socket, or an open file."""
 
     def fileno(self) -> int:
         """Returns the file descriptor."""
@@ -121,9 +122,10 @@ def grade_stream(
 
     `answer` is called with each `SubmissionResult`, in order of completion, and with a
     `RefusedLine` for a line that does not name a submission. A line may also be JSON: {"path": ...,
-    "attempt": 2}. With `results`, the result lines are appended to that file, and attempts are
-    counted; without it, every submission is a first attempt. `secret` is the file with the class's
-    secret (default: secret.key next to the results, or in this folder).
+    "attempt": 2}. If `results` is given, the result lines are appended to that file, and attempts
+    are counted; otherwise, every submission counts as a first attempt. `secret` is the file with
+    the class's secret (default: secret.key next to the results, or in the current folder if
+    `results` is not given).
 
         autograder.grade_stream(sys.stdin, lambda answer: print(json.dumps(answer.to_json())))
 

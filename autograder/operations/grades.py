@@ -1,4 +1,4 @@
-"""Gathers selected grades in a class for exports and pages, with dates and missing work."""
+"""Gathers selected grades of a class, with due dates and missing work, for exports and pages."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from ..results.last import keys_of
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """The options for showing grades: which ones, how to treat missing work, and with what names.
+    """The options for showing grades: the selection, the treatment of missing work, and anonymity.
 
-    If `is_anonymous` is true, names are replaced.
+    If `is_anonymous` is true, students' names are replaced with pseudonyms.
     """
 
     selection: Selection = Selection()
@@ -44,7 +44,8 @@ def selected(
     """Returns the selected results, without withdrawn submissions.
 
     If `class_folder` is a results file, there is no roster, and nothing is withdrawn. Raises
-    `UserError` if the selected section, grader, assignment or student has no results.
+    `UserError` if the selected section or grader is not on the roster, or if there are no results
+    for the selected assignment or student.
     """
     roster, withdrawn = read_roster(class_folder), read_withdrawals(class_folder)
     return select(results, roster, withdrawn, selection)
@@ -56,7 +57,7 @@ def class_grades(
     showing: DisplayOptions | None = None,
     dates: Mapping[str, datetime] | None = None,
 ) -> Grades:
-    """Returns a class's grades for export; raises `UserError` as `selected` does.
+    """Returns a class's grades for export; raises the same errors as `selected`.
 
     `dates` contains due dates, which replace those in the gradebook.
     """
@@ -99,7 +100,7 @@ def class_grades(
 
 
 def _left(class_folder: Path, results: Sequence[SubmissionResult]) -> frozenset[str]:
-    """Returns the names of people who have left, as on the roster and in results."""
+    """Returns the names of people who have left, both those on the roster and those in results."""
     withdrawn = read_withdrawals(class_folder)
     people = (person.student for person in read_roster(class_folder).people)
     names = {*people, *(student for student, _ in keys_of(results))}
@@ -109,7 +110,7 @@ def _left(class_folder: Path, results: Sequence[SubmissionResult]) -> frozenset[
 def _chosen(
     keys: Iterable[Key], absent: Iterable[str], selection: Selection
 ) -> frozenset[str] | None:
-    """Returns the selected people, or None for everybody."""
+    """Returns the selected people, or None if everybody is selected."""
     if not selection.is_of_people and selection.student is None:
         return None
     return frozenset((*(student for student, _ in keys), *absent))
@@ -125,7 +126,7 @@ def _duedates(
 
 
 def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime) -> frozenset[Key]:
-    """Returns (student, assignment) pairs that may still be submitted because of extra time."""
+    """Returns the (student, assignment) pairs for which extra time has not run out yet."""
     if not class_folder.is_dir():
         return frozenset()
     allowances, extended = read_allowances(class_folder), read_extensions(class_folder)
@@ -140,7 +141,7 @@ def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime)
 
 
 def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
-    """Maps each student in `keys`, and everybody's identifier on the roster, to a person."""
+    """Maps the students in `keys`, and the identifiers of everybody on the roster, to people."""
     roster = read_roster(class_folder)
     found = {person.student: person for person in roster.people}
     return found | {s: person for s, _ in keys if (person := roster.person(s))}
@@ -149,7 +150,7 @@ def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
 def _known_as(
     class_folder: Path, keys: Iterable[Key], waiting: Iterable[Key]
 ) -> Mapping[str, tuple[str, ...]]:
-    """Maps students to their other names: on their submission's platform, and on the roster."""
+    """Maps students to their other names, those on submissions' platforms and on the roster."""
     if not class_folder.is_dir():
         return {}
     roster, origins = read_roster(class_folder), read_origins(class_folder)
@@ -166,7 +167,7 @@ def _known_as(
 
 
 def not_due_note(grades: Grades) -> str:
-    """Returns a note for exports about zeros that are not given yet, as work may still arrive."""
+    """Returns a note about zeros that exports do not contain yet, because work may still arrive."""
     if grades.missing is not Missing.ZERO:
         return ""
     names = ", ".join(grades.not_due)
@@ -181,9 +182,9 @@ def not_due_note(grades: Grades) -> str:
 def missing_people(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: DisplayOptions
 ) -> dict[str, tuple[str, ...]]:
-    """Returns the people on the roster without a result, keyed by assignment.
+    """Returns the people on the roster who have no result, keyed by assignment.
 
-    Each person is given as a name with the identifier, or as "" if `wanted` hides names.
+    Each person is represented by a name with the identifier, or by "" if `wanted` hides names.
     """
     roster, selection = read_roster(class_folder), wanted.selection
     withdrawn = read_withdrawals(class_folder)

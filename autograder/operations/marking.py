@@ -45,7 +45,7 @@ class EnteredMark:
 class BankUse:
     """A comment in a class's bank, and the number of answers that use it.
 
-    `is_missing` is true if graders wrote its name but the bank does not contain it.
+    `is_missing` is true if graders used the name of a comment that is not in the bank.
     """
 
     comment: BankComment
@@ -64,18 +64,18 @@ def mark(
     by: str | None = None,
     course: Path | str = HERE,
 ) -> EnteredMark:
-    """Enters points, a comment, or the answer to a request, for a student's answer to a question.
+    """Enters points, a comment, or the reply to a request, for a student's answer to a question.
 
     Points and comments are stored in nbgrader's gradebook, as if they had been entered in
-    formgrader, and the late penalty is recalculated. `points` may be "auto" for the automatic
-    score. In a comment, `#name` stands for a comment in the class's bank. To answer a request about
-    a whole assignment, `question` may be the assignment's name. `by` is the grader (default: the
-    current user's name).
+    formgrader, and the late penalty is recalculated. `points` may be "auto" to restore the
+    automatic score. In a comment, `#name` stands for a comment in the class's bank. `answer` is the
+    reply to a student's request for a second look. To reply to a request about a whole assignment,
+    `question` may be the assignment's name. `by` is the grader (default: the current user's name).
 
         autograder.mark("course", "ada", "masking/causal_mask", points=1.5, comment="#diagonal")
 
-    Raises `UserError` for an unknown student or question, for impossible points, for a comment that
-    is not in the bank, or if there is no request to answer.
+    Raises `UserError` for an unknown student or question, for points outside the possible range,
+    for a comment that is not in the bank, or if there is no request to answer.
     """
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
@@ -101,7 +101,7 @@ def mark(
 
 
 def _asked_question(course: Course, name: str) -> tuple[QuestionSelector | None, str]:
-    """Returns a question and its assignment, or None and the assignment if `name` is its name."""
+    """Returns the named question and its assignment, or None and the named assignment."""
     if name in {assignment.name for assignment in course.assignments}:
         return None, name
     found = wanted_question(course.assignments, name)
@@ -109,7 +109,7 @@ def _asked_question(course: Course, name: str) -> tuple[QuestionSelector | None,
 
 
 def _must_have_request(folder: Path, key: Key, question: str) -> None:
-    """Raises `UserError`, before anything is entered, if there is no request."""
+    """Raises `UserError` if the student has no open request about the question."""
     own = [one for one in read_requests(folder) if one.key == key and one.is_open]
     if not any(one.question in ("", question) or not question for one in own):
         about = ", ".join(one.question for one in own)
@@ -183,7 +183,7 @@ def add_comment(
 
 
 def bank_uses(class_folder: Path | str) -> list[BankUse]:
-    """Returns a class's bank, with the number of answers that use each comment.
+    """Returns the comments in a class's bank, with the number of answers that use each comment.
 
     for use in autograder.bank_uses("course"):
         print(use.comment.name, use.used)

@@ -1,4 +1,4 @@
-"""Makes a student's answer a known mistake, and names equivalent answers in the class after it."""
+"""Adds a student's answer to the known mistakes, and gives equivalent answers the same name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class AddedMisconception:
-    """A new known mistake: its name in results, its file, and how many results got this name."""
+    """A new known mistake: its name in results, its file, and how many results now have it."""
 
     name: str
     file: Path
@@ -46,13 +46,14 @@ def add_misconception(
     approve: Callable[[str], bool],
     course: Path | str = HERE,
 ) -> AddedMisconception:
-    """Makes a student's answer a known mistake, and names equivalent answers in the class after it.
+    """Adds a student's answer to the known mistakes, and gives equivalent answers the same name.
 
     `student` may also be the mark of a group from `unnamed_mistakes`. The answer's code is stored
     without comments. First, a sandboxed worker executes the code, which must fail the tests and
-    behave as it did in the student's file. Then `approve` is called with the code; a person should
-    read it, because the entry becomes part of the course, whose tests and tools execute it.
-    Finally, grading the entry must give it its own name. No submission is graded again.
+    behave as it did in the student's file. Then `approve` is called with the code. A person should
+    read the code before approving it, because it becomes part of the course, whose tests and tools
+    execute it. Finally, the new entry is graded, and the grader must recognize this mistake by its
+    new name. No submission is graded again.
 
         ok = lambda code: input(f"{code}Add this code? ") == "yes"
         add = autograder.add_misconception
@@ -131,7 +132,7 @@ def _chosen(
 def _because_it_never_ran(
     results: Sequence[SubmissionResult], student: str, exercise: str, question: str
 ) -> str:
-    """Returns an answer's error if it failed before it was ever called, or else an empty string."""
+    """Returns a remark with the error of an answer that was never called, or an empty string."""
     for result in results:
         for of_exercise, item in result.questions():
             is_it = (of_exercise.exercise, item.question) == (exercise, question)

@@ -1,4 +1,4 @@
-"""Groups a class's wrong answers that match no known mistake by their behavior."""
+"""Finds wrong answers that match no known mistake, and groups them by their behavior."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .reading import last_class_results
 class UnnamedMistake:
     """A group of unnamed wrong answers to one question that behave alike.
 
-    `mark` identifies the group, `code` is one of its answers without comments, `calls` contains the
-    calls that fail, and `relation` describes the first wrong value.
+    `mark` identifies the group, `code` is the code of one of the group's answers, without comments,
+    `calls` contains the calls that fail, and `relation` describes the first wrong value.
     """
 
     assignment: str
@@ -96,7 +96,7 @@ def folder_of(folder: Path, found: UnnamedAnswer) -> Path:
 
 
 def anonymous(folder: str, exercise: Exercise, question: str) -> str:
-    """Returns the code of one answer without comments; runs in a child process with limits."""
+    """Returns the code of one answer, without comments; called in a child process with limits."""
     return anonymous_code(read_exercise(Path(folder), exercise).text, question)
 
 

@@ -1,4 +1,4 @@
-"""Updates a class after a run: the submissions that count, lateness, and the gradebook."""
+"""Updates lateness and the gradebook after a run, and reports the outcome of the run."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class RecordedGrades:
 
 @dataclass(frozen=True, slots=True)
 class GradeReport:
-    """The outcome of a run, and the last result of each submission in it.
+    """The outcome of a run, and the last result of each submission in the run.
 
     `results` are read from the file when they are accessed. `lateness` contains sentences about due
     dates, late students, and students whose earlier submission counts. `stopped` maps each
     assignment that could not be graded to the reason; the others were graded. `unused_dates`
     contains sentences about dates in `due.csv` for assignments or sections that do not exist.
-    `costs` maps stages to CPU seconds; it is empty if nothing was graded on this machine. `waiting`
-    lists submissions that a person should review and that nobody has reviewed yet; it is empty if
-    this run did not write the gradebook.
+    `costs` maps the stages of grading to CPU seconds; it is empty if nothing was graded on this
+    machine. `waiting` lists submissions that a person should review and that nobody has reviewed
+    yet; it is empty if this run did not write the gradebook.
     """
 
     run: RunReport
@@ -71,7 +71,7 @@ def class_outcome(
     gradebook: bool,
     on_lateness: Callable[[Sequence[str]], None],
 ) -> GradeReport:
-    """Updates lateness and the gradebook if `gradebook` is true; returns the results that count.
+    """Updates lateness and the gradebook, if `gradebook` is true; returns a report on the run.
 
     `best` contains the sentences that `let_best_count` returned. `on_lateness` is called before
     penalties are applied.
@@ -143,7 +143,8 @@ def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[K
     """Returns the submissions that a person should review and that nobody has reviewed yet.
 
     A person reviews a submission by entering points or a comment, by accepting the automatic
-    points, or by withdrawing it. A failed grading does not count, because the next run repeats it.
+    points, or by withdrawing it. Submissions that the grader failed to grade are left out, because
+    the next run grades them again.
     """
     found = [result for result in results if waits_for_a_person(result, ())]
     if not found:

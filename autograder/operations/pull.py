@@ -1,7 +1,7 @@
 """Copies people, due dates and submissions from a Canvas or Moodle course into a class folder.
 
-First, all changes are found and shown; then they are carried out, and `collect` places the
-submissions.
+First, all changes are found and shown. Then the changes are made, and the submissions are
+collected, as `collect` does.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class PullPlan:
 class PullReport:
     """The outcome of a pull: the plan, whether it was approved, and the collected submissions.
 
-    `waits` contains messages about work that a person must do, including those of the plan.
+    `waits` contains messages about work that a person must do, including the messages in the plan.
     """
 
     plan: PullPlan
@@ -166,9 +166,9 @@ class _Pull:
             )
 
     def _known(self) -> Mapping[str, KnownMember]:
-        """Returns people who will be on the roster, keyed by number.
+        """Returns the members who will be on the roster after the pull, keyed by number.
 
-        Other people can't get extensions.
+        Members who are not on the roster can't get extensions.
         """
         new = () if "roster" in self._parts else self._change.added
         return {
@@ -178,7 +178,7 @@ class _Pull:
         }
 
     def _name(self, number: str) -> str:
-        """Returns a member's name in the class: the folder's name or, without one, the roster's."""
+        """Returns the name of a member's folder or, without a folder, the name on the roster."""
         student = self._person[number].student
         return self._student.get(student, student)
 

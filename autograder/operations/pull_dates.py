@@ -32,7 +32,7 @@ class DateChange:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionChange:
-    """A change to one student's extension; `before` is None if there was none."""
+    """A change to one student's extension; `before` is None if there was no extension."""
 
     student: str
     assignment: str
@@ -43,7 +43,7 @@ class ExtensionChange:
 
 @dataclass(frozen=True, slots=True)
 class KnownMember:
-    """A member of the class, with the name used there and the entry on the roster."""
+    """A member of the class, with the name used in the class and the entry on the roster."""
 
     student: str
     person: Person
@@ -60,7 +60,7 @@ class NewDates:
         self.notes: list[str] = []
 
     def changes(self) -> Sequence[DateChange]:
-        """Returns changes to the general due dates, and to those of sections and groups."""
+        """Returns changes to general due dates, and to the due dates of sections and groups."""
         return [
             change
             for name, work in self._there.works.items()
@@ -70,7 +70,7 @@ class NewDates:
         ]
 
     def extensions(self, known: Mapping[str, KnownMember]) -> Sequence[ExtensionChange]:
-        """Returns the changed extensions; `known` maps numbers to members."""
+        """Returns the changed extensions; `known` maps numbers on the platform to members."""
         return [
             change
             for name, work in self._there.works.items()
@@ -97,7 +97,10 @@ class NewDates:
 
 
 def _zone(connection: Connection) -> str:
-    """Returns the time zone for due dates: the platform's, or the class's if that is unknown."""
+    """Returns the platform's time zone or, if it is unknown, the time zone of the class's dates.
+
+    If both are unknown, returns "UTC".
+    """
     own = {a.duedate.zone for a in connection.course.assignments if a.duedate}
     zones: list[str] = [connection.platform.zone(), *(own if len(own) == 1 else ())]
     for zone in zones:
@@ -110,7 +113,7 @@ def _zone(connection: Connection) -> str:
 def _date_changes(
     assignment: Assignment, work: PlatformAssignment, dates: ClassDates, zone: str
 ) -> Iterator[DateChange]:
-    """Yields the changes to the general due date, and to those of sections."""
+    """Yields the changes to an assignment's general due date and to the due dates of sections."""
     before = dates.of_all(assignment)
     if work.due is not None and not _same(before, work.due):
         text = _shown(before)
@@ -123,7 +126,7 @@ def _date_changes(
 
 
 def _same(due: DueDate | None, moment: datetime) -> bool:
-    """Returns whether a due date is `moment`; a date without seconds includes its whole minute."""
+    """Returns whether a due date is `moment`; a due date without seconds means the whole minute."""
     if due is None:
         return False
     return due.at == moment or (not due.at.second and 0 <= (moment - due.at).total_seconds() < 60)
@@ -136,7 +139,7 @@ def _shown(due: DueDate | None) -> str:
 def _base(
     assignment: Assignment, work: PlatformAssignment, dates: ClassDates, person: Person
 ) -> datetime | None:
-    """Returns a person's deadline without extensions, as it will be after the pull."""
+    """Returns the deadline that a person will have after the pull, not counting extensions."""
     own = [
         work.sections.get(section) or (due.at if due else None)
         for section in person.sections

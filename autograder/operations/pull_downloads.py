@@ -1,7 +1,7 @@
 """Downloads submissions from a platform and collects them.
 
 Files are kept in a separate folder until all files of an assignment have been downloaded, so that
-an interrupted pull continues where it stopped. Each file is written in one step.
+an interrupted pull continues where it stopped. Each file is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _DOWNLOADS = ".pulling"
 
 @dataclass(frozen=True, slots=True)
 class IncomingSubmission:
-    """A submission to download, and its student's name in the class.
+    """A submission to download, and the name that its student has in the class.
 
-    `is_here` is true if an interrupted pull has already downloaded it.
+    `is_here` is true if an interrupted pull has already downloaded the submission.
     """
 
     student: str
@@ -79,7 +79,7 @@ class Downloads:
         return _together(reports)
 
     def _fetch(self, item: IncomingSubmission, place: Path, total: int) -> bool:
-        """Downloads the files of a submission; returns whether all could be downloaded."""
+        """Downloads the files of a submission; returns whether all downloads succeeded."""
         folder = place / item.folder
         files = list(_paths(folder, usable(item.attempt)))
         _remove_others(folder, {path for path, _ in files})
@@ -142,7 +142,7 @@ def usable(attempt: Attempt) -> Sequence[SubmittedFile]:
 
 
 def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[IncomingSubmission]]:
-    """Yields batches of an assignment's submissions, each with at most one per student."""
+    """Yields batches of submissions of one assignment, with at most one submission per student."""
     left: dict[str, dict[str, list[IncomingSubmission]]] = {}
     for item in incoming:
         left.setdefault(item.assignment, {}).setdefault(item.student, []).append(item)
@@ -153,7 +153,7 @@ def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[Incomin
 
 
 def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path, SubmittedFile]]:
-    """Yields the path for each file, which is in a subfolder if the usual path is already taken.
+    """Yields each file with its path, which is in a subfolder if the usual path is already taken.
 
     Platforms allow a file and a folder with the same name; a file system does not.
     """

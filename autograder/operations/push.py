@@ -1,7 +1,7 @@
 """Writes the grades of a class, with feedback if requested, into a course on Canvas or Moodle.
 
-First, the grades on the platform are read. Grades that are already equal, or that somebody else has
-changed there, are left alone.
+First, the grades on the platform are read. Grades that already match, and grades that somebody else
+has changed on the platform, are left unchanged.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class FeedbackKind(enum.StrEnum):
-    """The feedback to send with a grade: none, a comment, or the page as a file."""
+    """The feedback to send with a grade: none, a comment, or the feedback page as a file."""
 
     NONE = "none"
     COMMENT = "comment"
@@ -58,9 +58,9 @@ class FeedbackKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GradeChange:
-    """A grade to write: `before` is the grade that the platform shows now, or None.
+    """A grade to write; `before` is the platform's current grade, or None if there is no grade.
 
-    `digest` identifies the feedback.
+    `digest` identifies the version of the feedback.
     """
 
     student: str
@@ -72,7 +72,7 @@ class GradeChange:
 
 @dataclass(frozen=True, slots=True)
 class PushPlan:
-    """All grades that a push will write; `same` is the number of grades that are already equal.
+    """All grades that a push will write; `same` is the number of grades that already match.
 
     `waits` contains messages about work that a person must do.
     """
@@ -90,7 +90,7 @@ class PushPlan:
 class PushReport:
     """The outcome of a push: the plan, whether it was approved, and how many grades were written.
 
-    `waits` contains messages about work that a person must do, including those of the plan.
+    `waits` contains messages about work that a person must do, including the messages in the plan.
     """
 
     plan: PushPlan
@@ -120,8 +120,8 @@ def push(
 
         autograder.push("canvas", "course", approve=lambda plan: not plan.waits)
 
-    Raises `UserError` as `pull` does. Grades that have arrived are not sent twice, so call `push`
-    again once the problem is solved.
+    Raises `UserError` for the same reasons as `pull`. Grades that have arrived are not sent twice,
+    so call `push` again once the problem is solved.
     """
     connection = open_connection(
         platform, class_folder, access or Access(), Path(course), with_notebooks=True
@@ -265,7 +265,7 @@ class _Push:
     def _missing(
         self, name: str, grades: Grades, position: int, student: str, grade: Grade
     ) -> GradeChange | None:
-        """Returns a zero for a missing submission if zeros are requested and it has no grade yet.
+        """Returns a zero for a missing submission if zeros are requested and there is no grade yet.
 
         Only people on the class's roster who have not left get a zero.
         """
@@ -298,7 +298,7 @@ class _Push:
         return GradeChange(result.student, result.assignment, grade.points, update, digest)
 
     def _is_anothers(self, grade: Grade, pushed: PushedGrade | None) -> bool:
-        """Returns whether somebody else has set the grade on the platform, so that it must stay."""
+        """Returns whether a grade must be kept because somebody else has set it on the platform."""
         if grade.points is None or self._overwrite:
             return False
         return pushed is None or abs(float(pushed.points) - grade.points) >= SAME_GRADE
@@ -306,7 +306,7 @@ class _Push:
     def _update(
         self, result: SubmissionResult, member: Member, grade: Grade, pushed: PushedGrade | None
     ) -> tuple[GradeUpdate, str]:
-        """Returns the grade and the feedback's digest; adds feedback that the platform lacks."""
+        """Returns the grade, with feedback that the platform lacks, and the feedback's digest."""
         from ..feedback import page_of
 
         update = GradeUpdate(member.number, result.score)
@@ -337,7 +337,7 @@ class _Push:
     def apply(
         self, plan: PushPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[int, Sequence[str]]:
-        """Writes the grades in batches; returns how many it wrote, and notes about the rest."""
+        """Writes grades in batches; returns how many were written, and messages about the rest."""
         waits: list[str] = []
         written = done = 0
         for name, work in self._there.works.items():

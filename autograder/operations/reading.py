@@ -22,7 +22,7 @@ def class_results(class_folder: Path | str) -> list[SubmissionResult]:
 
 
 def last_class_results(class_folder: Path | str) -> LastResults:
-    """Returns the last result for each student and assignment; reads results when they are used."""
+    """Returns the last result for each student and assignment; reads a result only when needed."""
     return LastResults(results_file(class_folder))
 
 
@@ -35,7 +35,7 @@ def class_folder_at(path: Path | str) -> Path:
 
 
 def results_file(class_folder: Path | str) -> Path:
-    """Returns a class's results file; raises `UserError` if nothing has been graded."""
+    """Returns the path of a class's results file; raises `UserError` if nothing has been graded."""
     folder = class_home(class_folder)
     path = folder / RESULTS_FILE if folder.is_dir() else folder
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Creates the report on a class, as records and as a page."""
+"""Creates the report on a class, as records and as an HTML page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 def report(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, course: Path | str = HERE
 ) -> Report:
-    """Returns a class's report: shared mistakes, questions, points, and students to look at.
+    """Returns a class's report: shared mistakes, questions, points, and work to review.
 
     print([q.question for q in autograder.report("course").questions])
     """
@@ -83,7 +83,7 @@ def _codes(
 def _comments(
     folder: Path, counted: Sequence[SubmissionResult], showing: DisplayOptions
 ) -> Mapping[QuestionKey, Sequence[str]]:
-    """Returns the names of the comments from the bank that were given on each answer."""
+    """Returns the names of the comments from the bank that graders used for each answer."""
     from ..nbgrader import human_work
 
     if not folder.is_dir():
@@ -97,7 +97,7 @@ def _comments(
 
 
 def _sentences(folder: Path, course: Path) -> Mapping[str, str]:
-    """Returns the sentences about known mistakes, or an empty mapping if no course is found."""
+    """Maps known mistakes to sentences about them; the mapping is empty if no course is found."""
     try:
         return mistake_sentences(course_of_class(course, folder))
     except UserError:

@@ -116,7 +116,7 @@ def deliver_feedback(
 def similar(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, course: Path | str = HERE
 ) -> list[SimilarPair]:
-    """Returns pairs of submissions that share unusual code, which a person should look at.
+    """Returns pairs of submissions that share unusual code; a person should look at each pair.
 
     print([(pair.left.student, pair.right.student) for pair in autograder.similar("course")])
     """
@@ -149,11 +149,11 @@ def export(
     roster: Path | str | None = None,
     course: Path | str = HERE,
 ) -> Exported:
-    """Writes grades in a format of `export_formats()`, by default into the class folder.
+    """Writes grades in one of the `export_formats()`, by default into the class folder.
 
-    `course` provides due dates, in addition to those of the class. `showing` says whose grades to
-    write, and what to write for missing submissions. `roster` is a file with the students' Canvas
-    or Moodle IDs.
+    `course` provides titles and due dates, in addition to the class's own due dates. `showing` says
+    whose grades to write, and what to write for missing submissions. `roster` is a file with the
+    students' Canvas or Moodle IDs.
 
         autograder.export("csv", "course", to="grades.csv")
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class NewRequests:
-    """The requests that are new, and notes about those that could not be used."""
+    """The new requests, and notes about requests that could not be used."""
 
     new: tuple[Request, ...]
     notes: tuple[str, ...]
@@ -41,7 +41,7 @@ class NewRequests:
 
 @dataclass(frozen=True, slots=True)
 class WaitingAnswers:
-    """The answers to a question that wait for one grader; `why` is "to grade" or "request"."""
+    """A question's answers that are waiting for one grader; `why` is "to grade" or "request"."""
 
     grader: str
     assignment: str
@@ -54,9 +54,9 @@ class WaitingAnswers:
 class GradersWork:
     """The answers waiting for each grader, and how many answers each person has graded.
 
-    Each row in `graded` contains a grader, an assignment, a question and the number of answers. The
-    grader is `formgrader` for entries made there, because nbgrader does not record who made an
-    entry.
+    Each row in `graded` contains a grader, an assignment, a question and the number of answers. For
+    entries that were made in formgrader, the grader is `formgrader`, because nbgrader does not
+    record who made an entry.
     """
 
     waiting: tuple[WaitingAnswers, ...]
@@ -122,7 +122,7 @@ def _named_assignment(course: Course, text: str) -> str:
 
 
 def question_named_in(course: Course, assignment: str, text: str) -> str:
-    """Returns the question that a text names in the assignment; "" unless it names exactly one."""
+    """Returns the question that a text names, or "" unless the text names exactly one question."""
     words = set(re.findall(r"\w+", text))
     own = next((a.exercises for a in course.assignments if a.name == assignment), ())
     found = [f"{e.name}/{q.name}" for e in own for q in e.questions if q.name in words]
@@ -137,8 +137,8 @@ def graders_work(class_folder: Path | str, grader: str | None = None) -> Graders
         for item in autograder.graders_work("course", "tom").waiting:
             print(item.question, item.students)
 
-    An answer is waiting if the gradebook says that a human has to grade it, or if there is an open
-    request. Raises `UserError` if no grader has that name.
+    An answer is waiting if the gradebook says that a person has to grade the answer, or if a
+    request about the answer is open. Raises `UserError` if no grader has that name.
     """
     from ..nbgrader import cells_to_grade, human_work
 
