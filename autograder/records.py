@@ -37,7 +37,7 @@ class Verdict(enum.StrEnum):
 
 
 class SubmissionStatus(enum.StrEnum):
-    """The status of a submission: it was graded, or the grader itself failed on it."""
+    """The status of a submission: graded, or not graded because the grader failed."""
 
     GRADED = "graded"
     FAILED = "failed"
@@ -94,7 +94,7 @@ class TestResult(_Sent):
 class QuestionResult(_Sent):
     """The score, verdict and test results of one question.
 
-    Wrong answers that give equal replies to the same calls have the same `behaviour`.
+    Wrong answers that return equal results for the same calls have the same `behaviour`.
     """
 
     question: str
@@ -122,7 +122,7 @@ class ExerciseResult(_Sent):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionResult(_Sent):
-    """One line of `results.jsonl`; `judging` is the version of the code that judged it."""
+    """One line of `results.jsonl`; `judging` is the version of the code that judges answers."""
 
     student: str
     assignment: str
@@ -156,7 +156,7 @@ class SubmissionResult(_Sent):
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> SubmissionResult:
-        """Returns the record for a document that fits the schema."""
+        """Returns the record for a document that conforms to the schema."""
         return cls(
             student=intern(document["student"]),  # thousands of results share these names
             assignment=intern(document["assignment"]),
@@ -212,7 +212,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """One exercise and the paths of its files; every folder calls the exercise by the same name."""
+    """One exercise and the paths of its files; every folder uses the same name for the exercise."""
 
     assignment: str
     name: str
@@ -228,7 +228,8 @@ class Exercise:
 class DueDate:
     """A due date, and the name of the time zone in which the instructor wrote it.
 
-    `at` is aware of its time zone. A submission is late only if it arrives after `at` plus `grace`.
+    `at` is a timezone-aware `datetime`. A submission is late only if it arrives after `at` plus
+    `grace`.
     """
 
     at: datetime

@@ -1,4 +1,4 @@
-"""Finds out what regrading has changed: student, question, old and new score, and causes."""
+"""Finds the scores that regrading has changed, and the causes of each change."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Change:
 class Attempts:
     """A submission's graded results in order.
 
-    `before` is the index of the result to compare with.
+    `before` is the index of the result with which the last result is compared.
     """
 
     lines: tuple[SubmissionResult, ...]
@@ -72,10 +72,10 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class OutdatedScore:
-    """A score that a human entered before the answer or its automatic score changed.
+    """A score that a person entered before the answer or its automatic score changed.
 
-    The score that counts is `entered`. `before` was probably the automatic score when the human
-    entered it; `after` is the automatic score now.
+    The score that counts is `entered`. `before` was probably the automatic score when a person
+    entered the manual score; `after` is the current automatic score.
     """
 
     student: str
@@ -95,9 +95,9 @@ def attempts(
 ) -> list[Attempts]:
     """Groups the graded results by submission, sorted by student and assignment.
 
-    `seen` says how many results the instructor has viewed for each assignment. Later results are
-    compared with the last viewed result of the same submission, or with its first result if none
-    was viewed. Submissions that are not in `only` are left out.
+    `seen` says how many results the instructor has viewed for each assignment. The last result of a
+    submission is compared with the last result that has been viewed, or with the submission's first
+    result if none has been viewed. Submissions that are not in `only` are left out.
     """
     numbers: dict[str, int] = {}
     lines: dict[Key, list[SubmissionResult]] = {}
@@ -115,17 +115,17 @@ def attempts(
 
 
 def changes(found: Iterable[Attempts]) -> list[Change]:
-    """Returns the changes in automatic scores from the earlier result to the last one."""
+    """Returns the changes in automatic scores from the result `before` to the last result."""
     return [change for one in found for change in _changes_of(one) if _is_change(change)]
 
 
 def manual_changes(found: Iterable[Attempts], work: HumanWork) -> list[Change]:
-    """Returns the changes to automatic scores that humans made."""
+    """Returns the changes that people have made to automatic scores."""
     return [change for one in found for change in _manual(one, work) if _is_change(change)]
 
 
 def doubts(found: Iterable[Attempts], work: HumanWork) -> list[OutdatedScore]:
-    """Returns scores that humans entered before the automatic score, maximum or answer changed."""
+    """Returns scores that people entered before the automatic score, maximum or answer changed."""
     return [
         OutdatedScore(*key, entered=entered, before=c.before, after=c.after, causes=c.causes)
         for one in found
@@ -171,7 +171,7 @@ def _changes_of(one: Attempts) -> Iterator[Change]:
 def _beyond(found: Sequence[Score | None]) -> Iterator[Score]:
     """Yields the intermediate scores outside the range from the first score to the last.
 
-    Consecutive equal scores are yielded once.
+    If equal scores follow each other, only one of them is yielded.
     """
     ends = [score.points for score in (found[0], found[-1]) if score]
     turns = [score for score, _ in itertools.groupby(found[1:-1])]

@@ -25,10 +25,13 @@ GradedKey = tuple[str, str, str, str]
 
 
 class History:
-    """The gradings in a results file; `len` counts them without immediate repetitions.
+    """The gradings in a results file.
 
-    A key is in the history only if the submission's last line has this key: earlier lines do not
-    count, because files and suites may return to an earlier version.
+    The length does not include failed gradings, nor gradings that repeat a submission's previous
+    grading with the same files and the same suite.
+
+    A key is in the history only if the submission's last line has this key and reports no failure.
+    Earlier lines do not count, because files and suites may return to an earlier version.
     """
 
     def __init__(self) -> None:
@@ -57,9 +60,10 @@ class History:
             self._graded[own] = (*before, (submission, suite))
 
     def attempt(self, student: str, assignment: str, digest: Callable[[], str]) -> int:
-        """Returns the number of an attempt, from 1; different files count as a new attempt.
+        """Returns the number of an attempt, starting at 1; different files count as a new attempt.
 
-        `digest` computes the submission's digest; it is called only if there are earlier lines.
+        `digest` computes the submission's digest; this function is called only if there are earlier
+        lines for the submission.
         """
         lines = self._graded.get((student, assignment))
         if not lines:
@@ -71,8 +75,9 @@ class History:
 class ResultsFile:
     """An open results file, to which only this grader appends.
 
-    If a killed grader has left a truncated last line, it is moved to `<name>.truncated`. Raises
-    `UserError` if the file can't be written, is not a regular file, or is in use by another grader.
+    If a killed grader has left a truncated last line, this line is moved to `<name>.truncated`.
+    Raises `UserError` if the file can't be written, is not a regular file, or is in use by another
+    grader.
     """
 
     def __init__(self, path: Path) -> None:
@@ -153,8 +158,8 @@ class ResultsFile:
 def read_results(path: Path) -> list[SubmissionResult]:
     """Returns all results in a file, or an empty list if the file does not exist.
 
-    Raises `UserError` with the number of a line that is not a result, or with the command that
-    repairs a truncated last line.
+    Raises `UserError` for a line that is not a result, and for a truncated last line. The message
+    contains the line number and, for a truncated line, the command that repairs the file.
     """
     return list(iterate_results(path))
 
@@ -169,7 +174,7 @@ def _key_of(document: dict[str, Any]) -> tuple[GradedKey, SubmissionStatus]:
 
 
 def graded_key(result: SubmissionResult) -> GradedKey:
-    """Returns a result's key in the history."""
+    """Returns the key that the history uses for a result."""
     return result.student, result.assignment, result.submission_digest, result.suite_digest
 
 
@@ -191,7 +196,7 @@ _BLOCK = 1 << 16
 
 
 class Line(NamedTuple):
-    """One line: its number from 1, its position in the file, and its bytes."""
+    """One line: its number, counted from 1, its position in the file, and its bytes."""
 
     number: int
     start: int
@@ -201,7 +206,7 @@ class Line(NamedTuple):
 def lines_of(path: Path) -> Iterator[Line]:
     """Yields a file's non-empty lines, or none if the file does not exist.
 
-    Raises `UserError` with the command that repairs a truncated last line.
+    If the last line is truncated, raises `UserError` with the command that repairs the file.
     """
     if not path.is_file():
         return
@@ -219,7 +224,7 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def whole_size(path: Path) -> int:
-    """Returns a file's size up to the end of its last complete line; reads only the file's end."""
+    """Returns a file's size without a truncated last line; reads only the end of the file."""
     with open(path, "rb") as file:
         end = file.seek(0, os.SEEK_END)
         while end:
@@ -232,7 +237,7 @@ def whole_size(path: Path) -> int:
 
 
 def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
-    """Applies `of` to a line's document; raises `UserError` with the line number if that fails."""
+    """Applies `of` to the JSON in a line; raises `UserError` with the line number if that fails."""
     try:
         text = line.data.decode("utf-8")  # json would guess the encoding
         return of(read_untrusted_json(text, strict=True))

@@ -1,7 +1,7 @@
 """Provides the last result for each student and assignment; results are read only when used.
 
-A result takes about 40 KB of memory, so only its position in the file is kept. Reading the results
-one by one thus needs little memory, even for a large class.
+A result takes about 40 KB of memory, so only the result's position in the file is kept in memory.
+Reading the results one by one thus needs little memory, even for a large class.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _Place = tuple[int, int] | SubmissionResult
 
 
 class LastResults(Sequence[SubmissionResult]):
-    """The results that count in a file, sorted by student and assignment.
+    """The last result in a file for each student and assignment, sorted by both.
 
-    With `wanted`, only results with these keys are included. Raises `UserError` if the file is
-    damaged.
+    If `wanted` is given, only results with these keys are included. Raises `UserError` if the file
+    is damaged.
     """
 
     def __init__(self, path: Path, wanted: Collection[Key] | None = None) -> None:
@@ -79,14 +79,14 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at([self._keys[n] for n in numbers], [self._places[n] for n in numbers])
 
     def together_with(self, others: Iterable[SubmissionResult]) -> LastResults:
-        """Returns these results and `others`, which replace results for the same submissions."""
+        """Returns these results and `others`, which take precedence for the same submission."""
         places = dict(zip(self._keys, self._places, strict=True))
         places |= {result.key: result for result in others}
         keys = sorted(places)
         return self._at(keys, [places[key] for key in keys])
 
     def changed(self, change: Change) -> LastResults:
-        """Returns results to which a function is applied when they are read."""
+        """Returns the same results, but applies a function to each result when it is read."""
         return self._at(self._keys, self._places, change)
 
     def renamed(self, key_of: Callable[[Key], Key], change: Change) -> LastResults:

@@ -1,4 +1,4 @@
-"""Defines records of what humans decide after grading, and applies them to results."""
+"""Defines records of people's decisions after grading, and applies these decisions to results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ QuestionKey = tuple[str, str, str, str]
 class HumanGrade:
     """A human grader's entries for one question; None means that nothing was entered.
 
-    `reused` contains the names in the comment (`#NAME`) that are in the class's comment bank;
-    `unknown` contains the other names.
+    The comment may refer to comments in the class's bank, by `#NAME`. `reused` contains the names
+    that are in the bank, and `unknown` contains the other names.
     """
 
     score: float | None = None
@@ -33,7 +33,7 @@ class HumanGrade:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A student's request for a second look at a grade; `answer` is empty while it is open.
+    """A student's request for a second look at a grade; `answer` is empty while nobody has replied.
 
     `question` is `exercise/question`, or empty if the request is about the whole assignment.
     """

@@ -31,8 +31,8 @@ _LONGEST_NAME = 255
 class MergeReport:
     """The numbers of lines that were written and left out.
 
-    A line is left out if it equals another line, or if grading failed and the submission was graded
-    elsewhere.
+    A line is left out if a different file contains an equal result, or if grading failed and a
+    different file contains a successful grading.
     """
 
     to: Path
@@ -42,7 +42,7 @@ class MergeReport:
 
 
 class _Entry(NamedTuple):
-    """A line's submission and position; sorting puts all lines of a submission together."""
+    """A line's submission and position; sorting entries puts a submission's lines together."""
 
     student: str
     assignment: str
@@ -124,9 +124,9 @@ def _may_name_a_folder(name: str) -> bool:
 
 
 def _in_form(document: Any) -> SubmissionResult:
-    """Validates a document from another machine and returns its record; raises `ValueError`.
+    """Returns the record for a document from another machine; raises `ValueError` if it is invalid.
 
-    The schema checks most of the document. The schema can't check that numbers are finite, that
+    The schema checks most of the document, but the schema can't check that numbers are finite, that
     scores don't exceed their maximum, or that the names of students and assignments don't lead out
     of their folders.
     """
@@ -166,7 +166,7 @@ def _comparable(result: SubmissionResult) -> str:
 
 
 def _chosen(entries: Iterable[_Entry], paths: Sequence[Path]) -> tuple[list[_Entry], int, int]:
-    """Returns the lines to keep, and how many equal lines and failed lines are left out."""
+    """Returns the lines to keep, and the numbers of equal and of failed lines that are left out."""
     kept: list[_Entry] = []
     equal = failed = 0
     for _, group in groupby(entries, key=lambda entry: entry.submission):

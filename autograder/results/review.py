@@ -1,4 +1,4 @@
-"""Selects the results that a human should look at."""
+"""Selects the results that a person should review."""
 
 from __future__ import annotations
 
@@ -35,18 +35,21 @@ def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
 
 
 def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]) -> bool:
-    """Returns whether there is a reason for a review that nobody has settled yet.
+    """Returns whether a result must be reviewed for a reason that nobody has settled yet.
 
     `done` contains pairs of an exercise and a question for which a person has entered something.
-    Such an entry settles the reasons that concern the question, the exercise as a whole, or the
-    submission as a whole.
+    Such an entry settles all reasons for a review that concern the question, the exercise as a
+    whole, or the submission as a whole.
     """
     settled = {tuple(place[:length]) for place in done for length in range(3)}
     return any(tuple(place) not in settled for place, _ in _reasons(result))
 
 
 def _reasons(result: SubmissionResult) -> Iterator[tuple[Sequence[str], str]]:
-    """Yields the subject of each reason (an exercise, or also a question), and its text."""
+    """Yields the place and the text of each reason for a review.
+
+    The place is (exercise, question), (exercise,) or, for the whole submission, ().
+    """
     for exercise in result.exercises:
         yield from _of_exercise(exercise)
     yield from (((), note) for note in result.notes if note.startswith(LOOK))

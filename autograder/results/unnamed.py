@@ -21,13 +21,13 @@ class UnnamedAnswer:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """A key that is equal for answers that behave alike."""
+        """A key that is the same for all answers that behave alike."""
         place = self.result.assignment, self.exercise, self.question.question
         return (*place, self.question.behaviour or "")
 
     @property
     def mark(self) -> str:
-        """A short name for this group of answers that behave alike."""
+        """A short identifier for the group of answers that behave like this answer."""
         return (self.question.behaviour or "").partition(":")[2][:_MARK]
 
 
@@ -41,7 +41,7 @@ def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[UnnamedAnswer]:
 
 
 def with_name(found: UnnamedAnswer, name: str, hint: str) -> SubmissionResult:
-    """Returns the result, in which the answer now has this name and hint."""
+    """Returns the answer's result after adding this name and hint to the answer."""
     exercises = tuple(
         replace(
             exercise,

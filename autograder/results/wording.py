@@ -48,14 +48,14 @@ _ADVICE: dict[ExerciseStatus, str] = {
 
 
 def exercise_advice(exercise: ExerciseResult) -> str:
-    """Returns advice on what to submit if an exercise is missing or unreadable; otherwise ""."""
+    """Returns advice on what to submit if an exercise is missing or unreadable, or else ""."""
     return _ADVICE[exercise.status].format(
         name=exercise.exercise, file=exercise.file or "The file that was submitted"
     )
 
 
 def why_not_judged(exercise: ExerciseResult) -> str:
-    """Joins the notes and the advice on an exercise, for places that do not show notes."""
+    """Joins the notes and the advice on an exercise that was not judged; otherwise returns ""."""
     advice = exercise_advice(exercise)
     ended = [note if note.endswith((".", "?", "!")) else f"{note}." for note in exercise.notes]
     return " ".join([*ended, advice]) if advice else ""
@@ -85,7 +85,7 @@ def points_text(points: float, most: float) -> str:
 
 
 def mistake_text(name: str | None) -> str:
-    """Returns a known mistake's name as text, without its exercise; "" if there is no mistake."""
+    """Returns a known mistake's name as text, without the exercise, or "" if there is none."""
     return readable((name or "").rpartition(".")[2])
 
 
