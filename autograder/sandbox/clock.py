@@ -1,4 +1,4 @@
-"""Defines a question's time budget, and the clock that charges time to it while a call runs."""
+"""Defines a question's time budget, and the clock that charges the budget while a call runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LONGEST_LOOK = 1.0
 
 
 class Clock:
-    """Charges a budget for wall and CPU time while a call runs and the grader watches it."""
+    """Charges a budget for the wall and CPU time of a call while the grader watches the call."""
 
     def __init__(self, budget: Budget, pid: int) -> None:
         self._budget = budget
@@ -67,7 +67,7 @@ class Clock:
         self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
 
     def _left(self) -> float:
-        """Returns the wall seconds left, after refunding the time spent waiting for a processor.
+        """Returns the seconds of wall time left, after refunding the wait for a processor.
 
         Without the refund, a correct but slow answer could fail on a busy machine.
         """
@@ -138,7 +138,7 @@ def pid_of(pidfd: int) -> int:
 
 
 def threads_of(pid: int) -> int:
-    """Returns the number of a process's threads, or 1 if it has ended or /proc is hidden."""
+    """Returns the number of threads in a process, or 1 if it has ended or /proc is hidden."""
     try:
         return os.stat(f"/proc/{pid}/task").st_nlink - 2
     except OSError:

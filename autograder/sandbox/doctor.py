@@ -114,7 +114,7 @@ def fork_server_ahead(
 
 
 def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServer:
-    """Returns a fork server in the first tier that works; retries a tier that was killed."""
+    """Returns a fork server in the first tier that works; tries again if the server was killed."""
     reasons: list[str] = []
     for tier in (wanted,) if wanted else LEVELS:
         for attempt in range(1, _ATTEMPTS + 1):

@@ -1,4 +1,4 @@
-"""Finds the files that a worker may see: Python, torch, its requirements and the worker's code."""
+"""Finds the files that a worker may see: Python, torch with its requirements, and worker code."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ class Libraries:
 class Preparation:
     """The work that the fork server does in advance, so that workers need not do it.
 
-    Without `second_device`, a worker spends a third of a second on a layer whose operators have no
-    C++ kernel for the meta device. Without `many_workers`, the same is true and every worker takes
-    ten milliseconds longer, but the fork server is ready half a second earlier.
+    If `second_device` is false, a layer whose operators have no C++ kernel for the meta device
+    costs a worker a third of a second. If `many_workers` is false, such a layer also costs a third
+    of a second, and every worker takes ten milliseconds longer, but the fork server is ready half a
+    second earlier.
     """
 
     second_device: bool = True

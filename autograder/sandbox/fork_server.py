@@ -62,12 +62,12 @@ _ENVIRONMENT = {
 
 
 class ForkServer:
-    """A running fork server in one tier.
+    """A running fork server in one isolation tier.
 
     Close the server after use, or use it as a context manager.
 
-    Forked graders may share it, because every request is one datagram with its own sockets. Raises
-    `SandboxError` if the server can't be started.
+    Forked graders may share a server, because every request is one datagram with its own sockets.
+    Raises `SandboxError` if the server can't be started.
     """
 
     def __init__(
@@ -195,10 +195,10 @@ class ForkServer:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def hold(self, batch: Batch) -> None:
-        """Makes the server keep a batch, to which all workers forked from now on have access.
+        """Makes the server keep a batch, which workers that are forked after this call can use.
 
-        Call this method before the grader is forked, because a fork knows only the batches that the
-        server held at that time.
+        Call this method before the grader is forked, because a forked grader knows only the batches
+        that the server held at the time of the fork.
         """
         if batch.digest not in self._held:
             self._held[batch.digest] = batch
@@ -224,7 +224,7 @@ class ForkServer:
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
         """Requests a worker.
 
-        The worker is forked in the background; its first call waits for the fork.
+        The worker is forked in the background, so the first call to the worker waits for the fork.
 
         `batches` contains the digests of the held batches to which the worker has access.
         """
@@ -286,7 +286,7 @@ class ForkServer:
         return self._printed
 
     def _command(self, environment: WorkerEnvironment, control: int, file: int) -> list[str]:
-        """Returns the command that starts the fork server; writes its settings to the file."""
+        """Returns the command that starts the fork server; writes its settings to `file`."""
         settings: dict[str, object] = {
             "control": control,
             "own_namespaces": LEVELS[self.tier].own_namespaces,

@@ -1,7 +1,7 @@
 """Runs several fork servers, because each of them forks only one worker at a time.
 
-A fork takes 1 ms, and a short exercise about 18 ms of CPU time. With more than about 16 jobs, some
-would therefore have to wait for a single fork server (`benchmarks/many_jobs.py`).
+A fork takes 1 ms, and a short exercise about 18 ms of CPU time. With only one fork server and more
+than about 16 jobs, some jobs would therefore have to wait (`benchmarks/many_jobs.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Defines the isolation levels, strongest first, with a remedy and the way to start each level.
+"""Defines the isolation levels, strongest first: how to start each, and what to do if it fails.
 
 A new level needs a row in `LEVELS` and a member of `records.Tier`.
 """
@@ -120,8 +120,8 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
 class Links:
     """A folder of links to a worker's packages, and a path to the standard library.
 
-    If root starts the grader, its workers change their user, and then can't enter folders such as
-    /root. The links therefore go through `descriptors` of folders that were opened earlier, and
+    If root starts the grader, its workers switch to a different user, who can't enter folders such
+    as /root. The links therefore go through `descriptors` of folders that were opened earlier, and
     workers inherit these descriptors.
     """
 

@@ -112,7 +112,7 @@ _ASKS = b'{"U": ["substitute", '
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Requests that are sent together, in the same bytes for every worker.
+    """Requests that are sent together, encoded in the same bytes for every worker.
 
     `digest` identifies the requests.
 
@@ -134,9 +134,9 @@ class Batch:
         return cls(frame, len(requests), digest, kernels)
 
     def asked(self, frame: int, held: Container[str] = ()) -> bytes:
-        """Returns the bytes of frame number `frame`.
+        """Returns the bytes that send this batch to a worker, as frame number `frame`.
 
-        If the worker holds the batch, these contain only its digest.
+        If the worker already has the batch, the bytes contain only the batch's digest.
         """
         if self.digest in held:
             return b"".join(wire.encode(frame, ("held", self.digest)))
@@ -154,7 +154,8 @@ def reply_in(frame: bytes) -> RawReply:
 class RawReplies:
     """Extracts the replies to a batch from received bytes; `limit` is their maximum total size.
 
-    If the grader substitutes answers, the worker may send requests between the replies.
+    If `substitutes` is true, the worker may also send its own requests to the grader between the
+    replies.
     """
 
     def __init__(self, frame: int, count: int, limit: int, substitutes: bool = False) -> None:

@@ -84,7 +84,7 @@ class Session:
             return value_of(reply)
 
     def ask_several(self, budget: Budget, batch: Batch) -> list[RawReply]:
-        """Sends all calls in a batch together; returns their replies, which are not decoded yet."""
+        """Sends all calls in a batch together; returns the replies, which are not decoded yet."""
         with self._asking(budget) as clock:
             limit = self._limits.reply_bytes
             replies = RawReplies(self._frame, batch.count, limit, self.substitute is not None)
@@ -118,7 +118,7 @@ class Session:
 
     @property
     def idle(self) -> bool:
-        """Returns whether the worker is alive, and its last call left no thread or data."""
+        """Returns whether the worker is alive and the last call left no threads or unread data."""
         if not self.alive or self._pidfd is None:
             return self.alive
         return threads_of(self._pid) == 1 and not select.select([self._channel], [], [], 0)[0]
@@ -185,7 +185,7 @@ class Session:
         return wire.decode(header, received, most_bytes=self._limits.reply_bytes)
 
     def _pump(self, clock: Clock, sending: memoryview | None = None, wanted: int = 0) -> bytearray:
-        """Sends all of `sending`, or receives `wanted` bytes; meanwhile, drains the output."""
+        """Sends all of `sending`, or receives `wanted` bytes; also reads the worker's output."""
         buffer = bytearray(wanted)
         view = sending if sending is not None else memoryview(buffer)
         while view:
@@ -238,7 +238,7 @@ class Session:
             raise AnswerTimeout(f"still running after {spent}; is there a loop that never ends?")
 
     def _drain(self) -> bool:
-        """Reads the printed output; returns whether the worker can print more."""
+        """Reads the worker's printed output; returns whether the worker can print more."""
         open_still = self._output.drain()
         if self._output.size > self._limits.output_bytes:
             self.kill()
@@ -249,7 +249,7 @@ class Session:
         return open_still
 
     def _ended(self) -> NoReturn:
-        """Raises the fault that says how the worker ended, after its channel was closed."""
+        """Raises the fault that describes how the worker ended; called when its channel closes."""
         self._drain()
         assert self._pidfd is not None
         if not select.select([self._pidfd], [], [], _ENDING_SECONDS)[0]:

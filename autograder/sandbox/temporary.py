@@ -23,8 +23,8 @@ _YOUNG_SECONDS = 60.0
 def temporary_folder() -> Iterator[Path]:
     """Yields a new folder in the system's temporary folder, locked until the block ends.
 
-    First removes marked folders that this user's earlier processes have left. Unmarked folders are
-    kept, because they may be a person's own, such as a copy of a course.
+    First removes marked folders that this user's earlier processes have left behind. Unmarked
+    folders are kept, because they may be a person's own, such as a copy of a course.
     """
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         _remove_if_left(left)
