@@ -1,7 +1,7 @@
-"""Contains the tools that students run: checks in a notebook, and a folder's checks and progress.
+"""Contains the tools that students run: checks in notebooks, and checks and progress of folders.
 
 These tools need no sandbox, contain nothing hidden, and work on every system on which torch works.
-Each name is loaded on first use, because some tools, such as hints, do without torch.
+Each name is loaded on first use, because some tools, such as hints, do not need torch.
 """
 
 from __future__ import annotations

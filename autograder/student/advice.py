@@ -157,7 +157,7 @@ def _frames(error: BaseException) -> list[FrameType]:
 
 
 def _local_values(error: BaseException) -> dict[str, Any]:
-    """Returns the local names and values where an error was raised."""
+    """Returns the names and values of the local variables where an error was raised."""
     frames = _frames(error)
     return dict(frames[-1].f_locals) if frames else {}
 
@@ -179,7 +179,7 @@ def _about_import(error: BaseException, context: AdviceContext) -> str:
 
 
 def is_in_grading(module: str) -> bool:
-    """Returns whether an answer may import a module; `module` is the first part of its name."""
+    """Returns whether answers may import a top-level module during grading."""
     return module in IN_GRADING or module in sys.stdlib_module_names
 
 
@@ -204,7 +204,7 @@ def _about_signature(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_call(error: BaseException, context: AdviceContext) -> str:
-    """Returns advice about a wrong call to another class or function, with its arguments."""
+    """Returns advice about a wrong call to another class or function, with its signature."""
     text = exception_text(error)
     match = re.match(r"TypeError: (?:(\w+)\.)?(\w+)\(\) (?:takes|missing) [^\"]*$", text)
     if not match:
@@ -219,7 +219,7 @@ def _about_call(error: BaseException, context: AdviceContext) -> str:
 
 
 def _globals(error: BaseException) -> Mapping[str, Any]:
-    """Returns the global names and values where an error was raised."""
+    """Returns the names and values of the global variables where an error was raised."""
     frames = _frames(error)
     return frames[-1].f_globals if frames else {}
 

@@ -1,4 +1,4 @@
-"""Finds the file that counts for an exercise on a student's machine, and the names in it."""
+"""Finds the file that counts for an exercise on a student's machine, and executes this file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TOO_SLOW = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The file that counts, converted to the text of one module.
+    """The file that counts for an exercise, converted to the text of one module.
 
     `broken` maps each question whose cell is not valid Python to the error, and `elsewhere` maps
     missing questions to possible reasons.
@@ -67,7 +67,7 @@ class ExecutedAnswer:
 
 
 def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer | None:
-    """Returns the module, or the notebook if the module has no answer; None if neither exists.
+    """Returns the module or, if it contains no answer, the notebook; None if neither exists.
 
     Raises `SubmissionError` if a file can't be read.
     """
@@ -90,7 +90,7 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
 
 
 def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> ExecutedAnswer:
-    """Executes an answer's file as grading does: a failing line affects only code that uses it.
+    """Executes an answer's file as during grading: a failing line affects only code that needs it.
 
     In a notebook, only the code that the answers need is executed, so plots are not shown again.
     """
@@ -217,7 +217,7 @@ _NO_POWER = "In `{}`, `^` is not a power: write `**`."
 
 
 def unfinished(question: str, text: str) -> str:
-    """Returns why an answer is "not implemented" although it has code, or "" for a mere stub."""
+    """Returns why an answer counts as "not implemented" although it contains code, or else ""."""
     try:
         body = parsed(text).body
     except NOT_PYTHON:

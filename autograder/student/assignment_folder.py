@@ -19,7 +19,8 @@ def assignment_folder(here: Path, question: str = "") -> Path:
 
     The result is `here` if this folder contains checks. Otherwise, it is the folder above (if the
     notebook is an extra) or a folder below (if a bundle was unzipped next to the notebook),
-    preferably one that has the question. If there is no such folder, the result is `here`.
+    preferably a folder that contains the question. If there is no such folder, the result is
+    `here`.
     """
     if (here / "checks").is_dir():
         return here
@@ -45,7 +46,7 @@ def questions_of(folder: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]
 
 
 def unknown(name: str, known: Mapping[str, Sequence[str]]) -> UserError:
-    """Returns the error for an unknown exercise or question, which suggests a similar name."""
+    """Returns an error about an unknown exercise or question; the error suggests a similar name."""
     names = [*known, *(question for questions in known.values() for question in questions)]
     near = closest(Path(name).stem, names)
     guess = f"; did you mean {near}?" if near else ""

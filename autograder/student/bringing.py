@@ -11,10 +11,10 @@ _OWN = "On your own computer: choose the kernel in which you installed the exerc
 
 
 def bring(assignment: str, wheel: Path) -> None:
-    """Copies the assignment's folder here if it exists only next to the wheel, as on Kaggle.
+    """Copies the assignment's folder into the current folder if it exists only next to the wheel.
 
-    A copy is needed because Kaggle's folder is read-only. Raises `ImportError` if the kernel lacks
-    a package that the checks need.
+    A copy is needed on Kaggle, because the wheel's folder is read-only there. Raises `ImportError`
+    if the kernel lacks a package that the checks need.
     """
     if missing := [module for module in _NEEDED if not find_spec(module)]:
         raise ImportError(f"This kernel has no {' and no '.join(missing)}. {_OWN}")

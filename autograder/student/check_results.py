@@ -129,7 +129,7 @@ class Progress:
 
 
 def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
-    """Returns a question's standing; `faults` names its faults, such as `not_implemented`."""
+    """Returns a question's standing; `faults` contains names such as `not_implemented`."""
     if all(test.passed for test in tests) and tests:
         return Standing.PASSED
     for standing in (Standing.NOT_IMPLEMENTED, Standing.MISSING):
@@ -142,8 +142,8 @@ def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
     """Returns the failed checks in the most helpful order, because students see only the first one.
 
     A call that is not allowed comes first, because the code around it must be rewritten anyway.
-    Next come weights that a layer must not have, which make values wrong, and then failures with a
-    known cause.
+    Next are weights that a layer must not have, because such weights make values wrong. Failures
+    with a known cause follow, and then all others.
     """
     failed = (test for test in tests if not test.passed)
     causes = (NOT_ALLOWED, SUPERFLUOUS)
@@ -153,8 +153,8 @@ def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
 def with_graded(result: CheckedQuestion, graded: str, missing: str) -> CheckedQuestion:
     """Adds notes about grading to a question's result if it passes.
 
-    `graded` lists the additional tests in grading; `missing` is a note about packages that grading
-    may lack.
+    `graded` describes the additional tests during grading; `missing` is a note about packages that
+    may not be available during grading.
     """
     if result.standing is not Standing.PASSED:
         return result

@@ -60,7 +60,7 @@ _MOST_NAMES = 4
 
 
 def readable(name: str) -> str:
-    """Returns a test's name as text: `test_rows_sum_to_one` is "rows sum to one"."""
+    """Returns a test's name as text: `test_rows_sum_to_one` becomes "rows sum to one"."""
     head, bracket, case = name.removeprefix("test_").partition("[")
     text = head.replace("_", " ")
     return f"{text} [{case}" if bracket else text
@@ -85,7 +85,7 @@ def remarks(question: CheckedQuestion) -> list[str]:
 def as_text(question: CheckedQuestion, everything: bool = False) -> str:
     """Returns the result for a terminal: the first failure, and the number of other failures.
 
-    With `everything`, shows all failures, and the checks that pass.
+    If `everything` is true, shows all failures, and also the checks that pass.
     """
     lines = [headline(question), *(f"  {line}" for line in remarks(question))]
     failed, passed = _to_show(question)
@@ -122,7 +122,7 @@ def _printed(question: CheckedQuestion) -> list[str]:
 def _cut(lines: list[str], most: int) -> list[str]:
     """Cuts lines from the middle if there are too many.
 
-    Keeps the last line, which says what to do.
+    Keeps the last line, because it says what to do.
     """
     return lines if len(lines) <= most else [*lines[: most - 2], "...", lines[-1]]
 
@@ -168,12 +168,12 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
 
 
 def folded(summary: str, text: str) -> str:
-    """Returns HTML that shows a text after a click on its summary."""
+    """Returns HTML that shows a text when a reader clicks the summary."""
     return unfolding(summary, [for_html(text)])
 
 
 def unfolding(summary: str, parts: Sequence[str]) -> str:
-    """Returns HTML that shows its parts, which are also HTML, after a click on its summary."""
+    """Returns HTML that shows `parts`, which are also HTML, when a reader clicks the summary."""
     return (
         f'<details style="margin-top:.35em"><summary>{for_html(summary)}</summary>'
         f'<div style="margin:.3em 0 .3em 1.2em">{"".join(parts)}</div></details>'
@@ -181,7 +181,7 @@ def unfolding(summary: str, parts: Sequence[str]) -> str:
 
 
 def notice(sign: str, text: str) -> NotebookOutput:
-    """Returns a remark that is not about a particular question; `sign` sets its color."""
+    """Returns a remark that does not concern a particular question; `sign` determines the color."""
     lines = "<br>".join(map(for_html, text.splitlines()))
     colour = {"✓": _GREEN, "○": _GREY}.get(sign, _ORANGE)
     return NotebookOutput(f"{sign} {text}", box(colour, [f"<div>{sign} {lines}</div>"]))
@@ -245,7 +245,7 @@ def preformatted(text: str) -> str:
 
 
 def box(colour: str, parts: Sequence[str]) -> str:
-    """Returns HTML with a colored bar on its left."""
+    """Returns HTML with a colored bar on the left."""
     return (
         f'<div style="border-left:4px solid {colour};padding:.35em .2em .35em .8em;'
         f"margin:.2em 0;max-width:52em;line-height:1.45;overflow-wrap:anywhere"

@@ -1,8 +1,8 @@
 """Turns a failed check into a message with the actual and expected results, places and advice.
 
-First, the obvious is checked: was an error expected, what was returned, do equal calls give equal
-results, and are there numbers to compare? The check's own explanation is shown only if none of this
-explains the failure.
+First, the obvious explanations are checked: whether an error was expected, what was returned,
+whether equal calls give equal results, and whether there are numbers to compare. The check's own
+explanation is shown only if none of these explains the failure.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class AnswerContext:
         return AdviceContext(question, self.signatures or {}, names, self.exercises, source, answer)
 
     def places(self, error: BaseException | None) -> tuple[CodeLine, ...]:
-        """Returns the outermost and the innermost line of the student in an error's traceback."""
+        """Returns the outermost and the innermost line of the student's code in a traceback."""
         traceback = error.__traceback__ if error is not None else None
         return places_of(traceback, self.namespace, self.locate)
 
@@ -174,7 +174,7 @@ def _random_result(step: RecordedCall, by_chance: bool) -> Message | None:
 
 @contextmanager
 def _unset_memory_is_nan() -> Iterator[None]:
-    """Within the block, makes `torch.empty` return nan, or the largest integer."""
+    """Makes `torch.empty` return nan, or the largest integer, until the block ends."""
     before = torch.are_deterministic_algorithms_enabled()
     only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -191,7 +191,7 @@ def _has_nan(value: Any) -> bool:
 
 
 def _with_numbers(value: Any) -> Any:
-    """Replaces nan with 0, so that nan equals nan."""
+    """Replaces nan with 0, so that two results with nan in the same places are equal."""
     if isinstance(value, tuple | list):
         return tuple(map(_with_numbers, value))
     is_float = isinstance(value, torch.Tensor) and value.is_floating_point() and not value.is_meta
@@ -279,7 +279,7 @@ def _error_message(
 
 
 def _cause(got: str, places: tuple[CodeLine, ...]) -> str:
-    """Returns a cause that does not depend on the sizes of the inputs."""
+    """Returns a text for a failure's cause that does not depend on the sizes of the inputs."""
     return f"{re.sub(r'[0-9]+', '0', got)} {places[-1:]}"
 
 
