@@ -1,4 +1,4 @@
-"""Marks and reads known wrong and known correct implementations, on which suites are validated.
+"""Marks and reads known correct and known wrong implementations, which are used to test suites.
 
 A variants file (`tests/misconceptions/<assignment>/<exercise>.py`, `tests/alternatives/...`) is
 plain code: each decorated function or class is a variant of one question's answer, and its name is
@@ -30,9 +30,9 @@ _ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n'
 class Variant:
     """One implementation of a question.
 
-    `confuses` and `hint` are empty for a correct implementation. `names` is for an answer that is
-    not a catalog entry itself, but whose intent is known: it contains the catalog's names that fit.
-    An alternative that `is_usual` is written by many students, so families of mistakes are also
+    `confuses` and `hint` are empty for a correct implementation. If a wrong answer is not a catalog
+    entry itself, but its intent is known, `names` contains the names of the entries that fit. If
+    `is_usual` is true, many students write this alternative, so families of mistakes are also
     derived from it.
     """
 
@@ -46,7 +46,7 @@ class Variant:
 
 
 def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T]:
-    """Mark a wrong implementation, with a hint and a text about what is confused with what."""
+    """Marks a wrong implementation, with a text about what the student confuses, and a hint."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -56,7 +56,7 @@ def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T
 
 
 def alternative(question: str, *, is_usual: bool = False) -> Callable[[T], T]:
-    """Mark a correct implementation that differs from the solution; see `Variant.is_usual`."""
+    """Marks a correct implementation that differs from the solution; see `Variant.is_usual`."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -66,7 +66,7 @@ def alternative(question: str, *, is_usual: bool = False) -> Callable[[T], T]:
 
 
 def combination(question: str, *mistakes: str) -> Callable[[T], T]:
-    """Mark an implementation with several mistakes; any of them may be reported."""
+    """Marks an implementation with several mistakes; grading may report any of these mistakes."""
 
     def mark(implementation: T) -> T:
         name, both = implementation.__name__, " + ".join(mistakes)
@@ -78,7 +78,7 @@ def combination(question: str, *mistakes: str) -> Callable[[T], T]:
 
 
 def intended(question: str, means: str, *names: str) -> Callable[[T], T]:
-    """Mark a wrong answer whose intent is known, with a description and the names that fit it."""
+    """Marks a wrong answer whose intent is known: `means` describes it, and any of `names` fits."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -98,7 +98,7 @@ def _marked(implementation: T, variant: Variant) -> T:
 
 
 def variants_in(path: Path) -> tuple[Variant, ...]:
-    """Return the variants in a file, in order, or () if the file doesn't exist."""
+    """Returns the variants in a file, in order, or () if the file doesn't exist."""
     if not path.is_file():
         return ()
     name = f"_variants_{path.parent.parent.name}_{path.parent.name}_{path.stem}"
@@ -116,12 +116,12 @@ def _found(module: ModuleType) -> list[Variant]:
 
 
 def variants_read(path: Path) -> tuple[Variant, ...]:
-    """Return the variants in a file without executing it, or () if the file doesn't exist."""
+    """Returns the variants in a file without executing it, or () if the file doesn't exist."""
     return variants_of_text(path.read_text(encoding="utf-8")) if path.is_file() else ()
 
 
 def variants_of_text(text: str) -> tuple[Variant, ...]:
-    """Return the variants in a file's text, in order, without functions that could be called.
+    """Returns the variants in a file's text, in order; their functions can't be called.
 
     Raises `ValueError` if an argument of a decorator is not a literal.
     """
@@ -149,18 +149,18 @@ def _variant_of(decorator: ast.expr, name: str) -> Variant:
 
 
 def module_texts(solution: Path, variants: Path) -> Iterator[tuple[Variant, str]]:
-    """Do the same as `submissions_of` for the variants in a file, if the file exists."""
+    """Yields the results of `submissions_of` for two files, if the file with variants exists."""
     if variants.is_file():
         texts = (path.read_text(encoding="utf-8") for path in (solution, variants))
         yield from submissions_of(*texts)
 
 
 def submissions_of(solution: str, variants: str) -> Iterator[tuple[Variant, str]]:
-    """Yield each variant with a submission: the text of the solution with one question replaced.
+    """Yields each variant with a submission: the solution's text with one question replaced.
 
     The submission also includes the imports and the unmarked definitions in the variants file. The
-    variant gets the question's name, and counts because it is the last definition. Nothing is
-    executed.
+    variant is renamed to the question; its definition is the last one with this name, so it
+    replaces the solution's definition. Nothing is executed.
     """
     found = variants_of_text(variants)
     questions = {variant.name: variant.question for variant in found}
@@ -171,7 +171,7 @@ def submissions_of(solution: str, variants: str) -> Iterator[tuple[Variant, str]
 
 
 def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the statements in a variants file, each with its variant's name, or '' if unmarked."""
+    """Yields the statements in a variants file, each with its variant's name, or '' if unmarked."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and any(
             map(_is_mark, node.decorator_list)
@@ -184,7 +184,7 @@ def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str
 
 
 def _called(node: ast.FunctionDef | ast.ClassDef, name: str) -> ast.stmt:
-    """Rename a definition, and its calls to itself."""
+    """Renames a definition, and all references to this definition within it."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and part.id == node.name:
             part.id = name
@@ -201,7 +201,7 @@ def _is_mark(decorator: ast.expr) -> bool:
 
 
 def _imports_ours(node: ast.stmt) -> bool:
-    """Return whether a statement imports a module of this project other than `parts`."""
+    """Returns whether a statement imports a module of this project other than `parts`."""
     module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
     return module.startswith("autograder") and module != "autograder.parts"
 
@@ -210,7 +210,7 @@ def _imports_ours(node: ast.stmt) -> bool:
 
 
 def digest_of_code(paths: Iterable[Path], others: Iterable[str] = ()) -> str:
-    """Returns a digest of `others` and of modules' definitions without docstrings and comments."""
+    """Returns a digest of `others` and of the modules' code without docstrings and comments."""
     parts = [part for path in paths for part in _definitions(path.read_text(encoding="utf-8"))]
     return hashlib.sha256("\n".join((*others, *sorted(parts))).encode()).hexdigest()
 
@@ -239,5 +239,5 @@ def _docstring_lines(node: ast.AST) -> range:
 
 @cache
 def without_words(catalogue: str) -> str:
-    """Returns a catalog's text without its entries' descriptions, which may be changed freely."""
+    """Returns a catalog's text without its entries' descriptions, on which no result depends."""
     return _ENTRY_WORDS.sub("", catalogue)

@@ -1,8 +1,8 @@
 """Defines tensors that record what a test does with their numbers.
 
-If a test only compares numbers, an answer whose numbers are close enough to the solution's has the
-same outcome as the solution, so the test need not be run. The test may also use shapes, dtypes and
-devices.
+If a test uses a tensor's numbers only in comparisons, an answer whose numbers are close enough to
+the solution's passes or fails as the solution does, so the test need not be run for this answer.
+Such a test may use shapes, dtypes and devices in any way.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _FORM = frozenset(
 class Testimony:
     """A record of what a test does with the numbers of one tensor.
 
-    `compared` contains tensors to which the numbers were close enough, with the tolerances; `apart`
-    contains tensors from which they differed. `after` contains each function that was applied to
-    the tensor, with a testimony for the results. `is_read` means that the test used the numbers in
-    any other way.
+    `compared` contains the tensors to which the numbers were close enough, and `apart` those from
+    which the numbers differed, each with the tolerances. `after` contains each function that was
+    applied to the tensor, with a testimony for the function's result. `is_read` is true if the test
+    used the numbers in any other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Witness(torch.Tensor):
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> Witness:
-        """Make a witness with the numbers of a tensor."""
+        """Makes a witness with the numbers of a tensor."""
         witness = torch.Tensor._make_subclass(cls, tensor)
         witness.testimony = Testimony()
         return witness
@@ -73,7 +73,7 @@ class Witness(torch.Tensor):
     def difference(
         self, expected: torch.Tensor, atol: float, rtol: float, differ: Differ
     ) -> str | None:
-        """Return the difference that `differ` finds, or None, and record the comparison."""
+        """Returns the difference that `differ` finds, or None, and records the comparison."""
         with torch._C.DisableTorchFunctionSubclass():
             text = differ(self.plain(), expected)
             if text is None:
@@ -85,7 +85,7 @@ class Witness(torch.Tensor):
         return text
 
     def is_apart(self, expected: torch.Tensor, atol: float, rtol: float, differ: Differ) -> bool:
-        """Return whether `differ` finds a difference, and record the comparison."""
+        """Returns whether `differ` finds a difference, and records the comparison."""
         with torch._C.DisableTorchFunctionSubclass():
             text = differ(self.plain(), expected)
             if text is None:
@@ -95,14 +95,14 @@ class Witness(torch.Tensor):
         return text is not None
 
     def after(self, function: After) -> Witness:
-        """Return the result of a function of the numbers, as another witness."""
+        """Applies a function to the numbers, and returns the result as another witness."""
         with torch._C.DisableTorchFunctionSubclass():
             made = Witness.of(function(self.plain()))
         self.testimony.after.append((function, made.testimony))
         return made
 
     def is_finite(self) -> bool:
-        """Return whether no number is infinite or nan, and record the comparison."""
+        """Returns whether all numbers are finite, and records this comparison."""
         with torch._C.DisableTorchFunctionSubclass():
             finite = bool(self.isfinite().all())
             if finite:  # finite numbers are at most this far from zero
@@ -112,13 +112,13 @@ class Witness(torch.Tensor):
         return finite
 
     def plain(self) -> torch.Tensor:
-        """Return the numbers as a plain tensor, whose use is not recorded."""
+        """Returns the numbers as a plain tensor, whose use is not recorded."""
         with torch._C.DisableTorchFunctionSubclass():
             return self.detach().as_subclass(torch.Tensor)
 
 
 def witnesses_in(tree: Any) -> list[Witness]:
-    """Return all witnesses in tuples, lists and dictionaries."""
+    """Returns all witnesses in tuples, lists and dictionaries."""
     if isinstance(tree, Witness):
         return [tree]
     items = list(tree.values()) if isinstance(tree, dict) else tree
@@ -128,9 +128,9 @@ def witnesses_in(tree: Any) -> list[Witness]:
 
 
 def with_witnesses(tree: Any, known: dict[int, Witness]) -> Any:
-    """Replace the tensors in a decoded value with witnesses, which are added to `known` in order.
+    """Replaces the tensors in a decoded value with witnesses, and adds these to `known` in order.
 
-    A tensor that occurs in several places remains one object.
+    A tensor that occurs in several places becomes a single witness.
     """
     if isinstance(tree, torch.Tensor):
         return known.setdefault(id(tree), Witness.of(tree))

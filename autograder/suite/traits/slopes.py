@@ -24,26 +24,26 @@ _NO_TENSOR = "the result does not have the type that the docstring gives: is it 
 
 
 def step_of(draw: Draw, arg: Any) -> Any:
-    """Draw a step for a floating-point tensor; return None for anything else."""
+    """Draws a random step for a floating-point tensor, or returns None for anything else."""
     if isinstance(arg, torch.Tensor) and arg.is_floating_point():
         return draw.normal(*arg.shape, dtype=arg.dtype)
     return None
 
 
 def no_step(_: Any) -> None:
-    """Return None as the step for an argument that should not change."""
+    """Returns None as the step for an argument that should not change."""
     return None
 
 
 def moved(args: Sequence[Any], steps: Sequence[Any], size: float) -> list[Any]:
-    """Return the arguments with `size` times its step added to each tensor."""
+    """Returns the arguments, with each tensor moved by `size` times its step."""
     leaves, form = tree_flatten(list(args))
     pairs = zip(leaves, tree_leaves(list(steps)), strict=True)
     return list(tree_unflatten([x if s is None else x + size * s for x, s in pairs], form))
 
 
 def check_dtype(value: Any, that: Callable[..., None]) -> None:
-    """Check that float64 inputs give float64 results, so that no step is lost."""
+    """Checks that float64 inputs give float64 results, because float32 would lose the steps."""
     items = tree_leaves(value)
     kinds = [getattr(item, "dtype", type(item).__name__) for item in items]
     are_tensors = all(isinstance(item, torch.Tensor) for item in items)
@@ -56,13 +56,16 @@ def check_dtype(value: Any, that: Callable[..., None]) -> None:
 
 
 def dot(value: Any, cotangent: Any) -> float:
-    """Return the dot product of two trees of tensors."""
+    """Returns the dot product of two trees of tensors."""
     pairs = zip(tree_leaves(value), tree_leaves(cotangent), strict=True)
     return sum(float((one.detach() * other).sum()) for one, other in pairs)
 
 
 def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
-    """Return the change that gradients predict for these steps; a missing gradient counts as 0."""
+    """Returns the change in the value that gradients predict for these steps.
+
+    A missing gradient counts as 0.
+    """
     pairs = zip(tree_leaves(list(gradients)), tree_leaves(list(steps)), strict=True)
     return sum(
         float((gradient * step).sum())
@@ -72,10 +75,10 @@ def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
 
 
 def check_slope(slopes: Sequence[float], along: float, that: Callable[..., None]) -> None:
-    """Check that the values one step ahead and one step back differ as the gradients predict.
+    """Checks that the values one step ahead and one step back differ as the gradients predict.
 
-    Nothing is compared if a step leads to nan, because the step has then changed something like a
-    mask.
+    If a step leads to nan, nothing is compared, because such a step has changed an argument that
+    acts like a mask.
     """
     slope = (slopes[0] - slopes[1]) / (2 * STEP)
     if math.isnan(slope):

@@ -56,7 +56,7 @@ _LIKELY = {
 class Rule:
     """A general rule for answers, and the trait whose test checks it.
 
-    `why_not` returns the reason why the rule can't apply to a question, or "".
+    `why_not` returns the reason why the rule can't apply to a question, or "" if the rule applies.
     """
 
     name: str
@@ -105,9 +105,11 @@ RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The traits of one question, each mapped to `generated`, a test's name, or a reason.
+    """The traits of one question, and how each of them is tested.
 
-    `not_asked` maps the name of a rule to the reason why the rule does not apply to the question.
+    `generated` contains the traits with a generated test, `own` maps a trait to the name of a test,
+    and `without` maps a trait to the reason why no test is needed. `not_asked` maps the name of a
+    rule to the reason why the rule does not apply to the question.
     """
 
     question: str
@@ -118,7 +120,7 @@ class Row:
 
     @property
     def rules(self) -> dict[str, str]:
-        """Each general rule's test, or the reason for having no test, or "" if neither is known."""
+        """Maps each general rule to its test, or to the reason for having no test, or to ""."""
         return {
             rule.name: f"({self.not_asked[rule.name]})"
             if rule.name in self.not_asked
@@ -128,12 +130,12 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """Each trait's test, or the reason for having no test, or "" if neither is known."""
+        """Maps each trait to its test, or to the reason for having no test, or to ""."""
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property
     def for_students(self) -> str:
-        """The traits that are tested in grading, as text for a student, or "" if none is shown."""
+        """The traits that are tested during grading, as text for students; may be empty."""
         return ", ".join(
             words
             for trait, words in _FOR_STUDENTS.items()
@@ -147,9 +149,9 @@ class Row:
 
 
 def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """Return a row for each question in a suite, and the problems in these rows.
+    """Returns a row for each question in a suite, and the problems in these rows.
 
-    A question may have several declarations. Raises any error that the suite's file raises.
+    A question may have several declarations. Raises any error that loading the suite raises.
     """
     module = _loaded(suite)
     declared = _declared(module)
@@ -160,7 +162,7 @@ def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
 
 
 def declarations(suite: Path) -> tuple[Traits, ...]:
-    """Return all declarations in a suite, in order. Raises any error that its file raises."""
+    """Returns all declarations in a suite, in order; raises any error that loading it raises."""
     return tuple(_declared(_loaded(suite)))
 
 
@@ -184,7 +186,7 @@ def _row(question: str, declared: list[Traits], tests: list[tuple[str, str, Any]
 
 
 def _tests(module: ModuleType) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield the question, name and generated traits of every test."""
+    """Yields the question, name and generated traits of every test."""
     for name, value in vars(module).items():
         marks = {mark.name: mark for mark in getattr(value, "pytestmark", ())}
         if name.startswith("test") and "question" in marks:
@@ -213,7 +215,7 @@ def _problems(row: Row, tests: list[tuple[str, str, Any]]) -> Iterator[str]:
 
 
 def check_trait(expect: Expect, traits: Traits, trait: str) -> None:
-    """Run the generated test for a trait; raise `LookupError` if no trait has this name."""
+    """Runs the generated test for a trait; raises `LookupError` if the trait has no such test."""
     if trait not in GENERATED:
         raise LookupError(f"no generated test is called {trait!r}; there are {GENERATED}")
     tests = FUNCTION_TESTS if traits.build is None else LAYER_TESTS
