@@ -51,7 +51,7 @@ class Worker:
         others: Mapping[str, Callable[..., Any]] | None = None,
         names: Mapping[str, Any] | None = None,
     ) -> None:
-        """`others` adds operations; `names` contains the names that the module has initially."""
+        """`others` contains additional operations; `names` are the module's initial variables."""
         self._exchange = exchange
         self._module = ModuleType("submission")
         vars(self._module).update(names or {})
@@ -91,8 +91,8 @@ class Worker:
         """Executes the module, which may import `parts`; returns the names that it defines.
 
         `answers` names the functions and classes that answer the exercise's questions; for
-        `limits`, see `loading.Timer`. The grader answers all calls to the functions in
-        `substituted`.
+        `limits`, see `loading.Timer`. Calls to the functions in `substituted` are sent to the
+        grader, which returns the results.
         """
         late.load_if_named(source)
         if parts:
@@ -148,7 +148,7 @@ class Worker:
 def _called(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, Any]:
-    """Returns a call's result, and the arguments after the call; None if none has changed."""
+    """Returns a call's result, and the arguments after the call, or None if they are unchanged."""
     value, after = execution.call(function, args, no_grad)
     if isinstance(value, statements.MissingValue):
         value.fail()
@@ -267,7 +267,7 @@ class Settings(NamedTuple):
     dtype: torch.dtype
 
     def begin(self, seed: int) -> None:
-        """Seeds torch's random numbers, and restores the settings."""
+        """Seeds torch's random number generator, and restores the settings."""
         torch.default_generator.manual_seed(seed)
         torch.set_grad_enabled(self.with_gradients)
         torch.set_default_dtype(self.dtype)
@@ -282,7 +282,7 @@ _PACKAGE = "autograder.parts"
 
 
 def install_parts(parts: Sequence[tuple[str, str, list[str]]]) -> None:
-    """Creates the package `autograder.parts`, given (name, source, exported names) per module."""
+    """Creates the package `autograder.parts` from each module's name, source and exported names."""
     package = _package("autograder")
     package.parts = offered = _package(_PACKAGE)  # type: ignore[attr-defined]
     for name, text, names in parts:

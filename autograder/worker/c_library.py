@@ -1,4 +1,4 @@
-"""Looks up the C library functions that workers call, only once, before any fork."""
+"""Looks up the C library functions that workers call, so that no worker has to look them up."""
 
 from __future__ import annotations
 

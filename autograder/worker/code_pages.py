@@ -49,7 +49,7 @@ def _code() -> Iterator[tuple[int, int]]:
 
 
 def _used(start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yields the start and the end of each run of huge pages that are at least partly present."""
+    """Yields the start and the end of each run of huge pages that are at least partly in memory."""
     with open("/proc/self/pagemap", "rb", buffering=0) as file:
         file.seek(start // _PAGE * 8)
         pages = file.read((end - start) // _PAGE * 8)[7::8]
@@ -64,7 +64,7 @@ def _used(start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_moved(c: ctypes.CDLL, start: int, end: int) -> bool:
-    """Replaces pages with a copy in huge pages in one step; returns whether that was possible."""
+    """Replaces pages with a copy that uses huge pages; returns whether this was possible."""
     size = ctypes.c_size_t(end - start)
     rights, kind = _READ | _WRITE, _PRIVATE | _ANONYMOUS
     room = end - start + HUGE_PAGE

@@ -31,7 +31,7 @@ def never_compile() -> None:
 
 @contextlib.contextmanager
 def not_compiling() -> Iterator[None]:
-    """Disables `torch.compile` within the block only, for code that runs in a student's process."""
+    """Within the block, disables `torch.compile`, for code that runs in a student's own process."""
     before = torch.compile
     never_compile()
     try:
@@ -45,7 +45,7 @@ def _as_it_is(model: Callable[..., Any] | None = None, **settings: Any) -> Calla
 
 
 class _Settings:
-    """The one setting that checkpointing reads; all other settings come from the real `config`."""
+    """Contains the only setting that checkpointing reads; gets others from the real `config`."""
 
     error_on_nested_fx_trace = True
 
@@ -60,7 +60,7 @@ def _real() -> ModuleType:
 
 
 class _DeferredModule(ModuleType):
-    """A placeholder for `torch._dynamo` that loads the real module if another attribute is read."""
+    """A placeholder for `torch._dynamo`; loads the real module if any other attribute is read."""
 
     @staticmethod
     def disable(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:

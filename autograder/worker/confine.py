@@ -1,7 +1,7 @@
 """Confines a worker before it gets any student's code; the order of the steps matters.
 
-Creating namespaces and mounts needs privileges that later steps remove; Landlock and seccomp are
-last.
+Namespaces and mounts are created first, because this needs privileges that later steps remove;
+Landlock and seccomp are applied last.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def pid_namespaces() -> int:
 
     The new process may create more namespaces. Returns the descriptor that `next_child_apart`
     needs. The original process executes a different program, so that the two processes share no
-    memory; it waits for the new process, and ends when the new process ends.
+    memory. That program only waits until the new process ends.
     """
     show()
     check(unshare(_NEWUSER | _NEWPID), "unshare")
@@ -88,9 +88,9 @@ def next_child_apart(own: int) -> None:
 def leave_namespaces() -> None:
     """Enters new user, mount and ipc namespaces, and keeps the user and group ids.
 
-    The worker stays in the fork server's network namespace, which is empty, and the filter denies
-    every socket. A network namespace for each worker would take time to create and to remove, which
-    `benchmarks/tricks.py` measures.
+    The worker stays in the fork server's network namespace, which is empty, and the seccomp filter
+    keeps it from opening a socket. Creating and removing a network namespace for each worker would
+    take more time (see `benchmarks/tricks.py`).
     """
     check(unshare(_NEWUSER | _NEWNS | _NEWIPC), "unshare")
     _keep_ids()
@@ -104,7 +104,7 @@ def _keep_ids() -> None:
 
 
 def drop_privileges() -> None:
-    """Drops all capabilities for good, and keeps other processes from inspecting this one."""
+    """Drops all capabilities permanently, and keeps other processes from inspecting this one."""
     empty_bounding_set()
     check(syscall(_SET_CAPABILITIES, _OWN_CAPABILITIES, _NO_CAPABILITY), "capset")
     check(prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
@@ -150,8 +150,9 @@ def hide_processes() -> None:
 def ignore_signals() -> None:
     """Ignores most signals, so that workers behave in the same way in all tiers.
 
-    A worker with its own pid namespace can't end itself with signals; a worker without one could.
-    The fork server calls this once, and workers inherit the setting.
+    The reason is that a worker with its own pid namespace can't end itself with a signal, whereas
+    a worker without one could. The fork server calls this function once, and workers inherit the
+    setting.
     """
     for number in _SIGNALS_IGNORED:
         signal.signal(number, signal.SIG_IGN)
@@ -163,10 +164,10 @@ def memory_in_use() -> tuple[int, int]:
 
 
 def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
-    """Sets the resource limits; memory limits are in addition to the memory in use.
+    """Sets the resource limits; the memory that is already in use is not counted.
 
-    `in_use` is measured only once, in the fork server, because a worker starts with the same
-    memory.
+    `in_use` is measured only once, in the fork server, because every worker starts with the fork
+    server's memory.
     """
     used, data = in_use
     memory, cpu = int(limits["memory_bytes"]), int(limits["cpu_seconds_in_all"])

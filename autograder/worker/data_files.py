@@ -38,7 +38,7 @@ class Files:
     def install(self) -> None:
         """Replaces Python's own file functions.
 
-        Call this method before packages keep references to these functions.
+        Call this method before any package stores a reference to one of these functions.
         """
         builtins.open = io.open = self.open
         os.stat = self.stat
@@ -122,7 +122,7 @@ class Files:
         self.contents[name] = data
 
     def _name(self, path: Any) -> str | None:
-        """Returns a path relative to the notebook's folder, or None if `path` is not a path."""
+        """Returns the path in the notebook's folder, or None if the real functions must be used."""
         if not self.in_use or isinstance(path, int):
             return None
         try:
@@ -133,7 +133,10 @@ class Files:
         return "" if name == "." else name
 
     def _may_hold(self, name: str) -> bool:
-        """Returns whether a new file may have this name, which must be in an existing folder."""
+        """Returns whether a new file or folder may have this name.
+
+        The name must be in an existing folder, and must not be the name of a folder.
+        """
         return os.path.dirname(name) in self.folders - {name} and name not in self.folders
 
 

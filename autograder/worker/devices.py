@@ -42,8 +42,8 @@ def second_device(
 ) -> contextlib.AbstractContextManager[Any]:
     """Within the block, applies the rules of a second device if a tensor is on the meta device.
 
-    `function` is the function or module to call; if it is a module, messages name those of its
-    attributes that are plain tensors.
+    `function` is the function or module to call. If a tensor that is a plain attribute of this
+    module causes an error, the error message names the attribute.
     """
     if any(tensor.is_meta for tensor in tensors):
         compiler.defer()
@@ -64,7 +64,7 @@ def _plain_attributes(function: object) -> dict[int, tuple[torch.Tensor, str]]:
 
 
 class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own class
-    """Raises RuntimeError if an operator gets tensors on two devices but needs them on one."""
+    """Raises RuntimeError if an operator that needs all tensors on one device gets them on two."""
 
     def __init__(self, attributes: dict[int, tuple[torch.Tensor, str]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own __init__
@@ -95,7 +95,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
 
     def _named(self, tensors: Sequence[torch.Tensor], result: Any) -> Any:
-        """Returns a result, and records the attribute from which it was computed, if any."""
+        """Returns `result`; if it was computed from a plain attribute, records the attribute."""
         if (
             _is_tensor(result)
             and not _is_moved(result)
@@ -108,7 +108,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         return self._attributes.get(id(tensor), (tensor, ""))[1]
 
     def _error_text(self, operator: str, tensor: torch.Tensor) -> str:
-        """Returns an error message that names the attribute with the tensor on the other device."""
+        """Returns an error message; if the tensor is a plain attribute, names the attribute."""
         attribute = self._name(tensor)
         where = f"; `self.{attribute}` {PLAIN_ATTRIBUTE}" if attribute else ""
         return (

@@ -21,7 +21,7 @@ from .wire import as_view, memory_of
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
-    """Returns a deep copy of a tree; the copy has the same strides, and repeats the same tensors.
+    """Returns a deep copy of a tree; keeps strides, and copies a repeated tensor only once.
 
     Subclasses of tuple, list and dict become plain tuples, lists and dicts.
     """
@@ -58,7 +58,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 def call(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, list[Any]]:
-    """Makes a call with copies of `args`; returns the result, and the copies after the call."""
+    """Calls a function with copies of `args`; returns the result, and the copies after the call."""
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
     leaves = list(memo.values())
@@ -75,8 +75,8 @@ def as_used(
 ) -> contextlib.AbstractContextManager[Any]:
     """Within the block, disables gradients if requested, or if `function` is a layer in eval mode.
 
-    Layers are used in this way in practice. Some layers wrongly store values only if no gradients
-    are needed, which only such a call reveals.
+    Layers are used in this way in practice. Some wrong layers keep values between calls only if
+    gradients are disabled, and only such a call reveals this mistake.
     """
     is_used = isinstance(function, nn.Module) and not function.training
     return torch.no_grad() if is_used or no_grad else contextlib.nullcontext()
@@ -101,7 +101,7 @@ def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
 
 
 def _is_same(before: Any, after: Any) -> bool:
-    """Returns whether a tree is unchanged; one that contains nan may count as changed."""
+    """Returns whether a tree is unchanged; a tree that contains nan may count as changed."""
     if type(before) is not type(after):
         return False
     if isinstance(before, torch.Tensor):
@@ -127,9 +127,9 @@ def gradients(
 
     Returns the result, the gradients with respect to inputs (in the inputs' structure), and the
     gradients with respect to weights, keyed by name. `cotangent` has the result's shape; None means
-    ones. Arguments at positions in `frozen`, and weights named in `still`, need no gradient, as if
-    they were data. If `ways` contains `RESULTS` or `BACKWARD`, traces that the call has left
-    behind, if any, are returned as a fourth item. Raises any error that the answer raises, and
+    ones. No gradients are requested for the arguments at the positions in `frozen` or for the
+    weights named in `still`. If `ways` is not empty, traces that the call has left behind (see
+    `LEFT`), if any, are returned as a fourth item. Raises any error that the answer raises, and
     RuntimeError if a cotangent has the wrong shape.
     """
     memo: dict[int, torch.Tensor] = {}
@@ -171,7 +171,7 @@ LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED, CLEARED})
 
 
 def _computed(args: Sequence[Any]) -> list[Any]:
-    """Returns the arguments; each floating-point tensor is replaced with an operation's result."""
+    """Returns the arguments, with each floating-point tensor as the result of an operation."""
     one: dict[torch.dtype, torch.Tensor] = {}
     known: dict[int, torch.Tensor] = {}
 
@@ -244,10 +244,10 @@ def _pulled(
 
 
 def _summed(leaf: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:
-    """Replaces the gradients of entries that share memory with the sum of these gradients.
+    """Sums the gradients of entries that share memory, and gives each of these entries the sum.
 
-    Expanded entries are a single number, whose gradient is this sum. Operations such as
-    `as_strided` and `view` distribute the gradient among the entries in different ways.
+    Along an expanded dimension, all entries are a single number, whose gradient is this sum.
+    Operations such as `as_strided` and `view` may divide this gradient among the entries.
     """
     steps = zip(leaf.shape, leaf.stride(), strict=True)
     shared = [dim for dim, (size, step) in enumerate(steps) if size > 1 and not step]
@@ -260,7 +260,7 @@ def _left_behind(
     copies: Sequence[Any],
     seeds: Iterable[tuple[torch.Tensor, torch.Tensor]],
 ) -> list[str]:
-    """Returns traces of a call and its backward pass: `HOOK`, `CHANGED`, `SEED_CHANGED`."""
+    """Returns which of the traces `HOOK`, `CHANGED` and `SEED_CHANGED` a call has left behind."""
     hooks = [(x._backward_hooks, x._post_accumulate_grad_hooks, x.retains_grad) for x in tensors]
     found = {
         HOOK: any(map(any, hooks)),
@@ -271,7 +271,7 @@ def _left_behind(
 
 
 def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """Returns a tree with the same structure, in which `change` was applied to each leaf."""
+    """Returns a tree with the same structure, with `change` applied to each leaf."""
     if isinstance(tree, tuple | list):
         return type(tree)(_mapped(item, change) for item in tree)
     if isinstance(tree, dict):
@@ -295,7 +295,7 @@ def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """Returns copies of the trainable parameters, keyed by name; empty for lazy ones."""
+    """Returns copies of the trainable parameters, keyed by name; lazy parameters become empty."""
     return {
         name: torch.empty(0) if is_lazy(parameter) else parameter.detach().clone()
         for name, parameter in _trainable(layer).items()
@@ -308,7 +308,7 @@ COPY, DATA, STATE, REPLACE = "copy", "data", "state", "replace"
 
 
 def load(layer: nn.Module, values: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-    """Sets weights by name; raises LookupError for a wrong name, ValueError for a wrong shape."""
+    """Sets the named weights; raises LookupError for a wrong name, ValueError for a wrong shape."""
     parameters = dict(layer.named_parameters(remove_duplicate=False))
     missing = [name for name in values if name not in parameters]
     if missing:
@@ -349,7 +349,7 @@ def _replace(
 
 
 def _lazy_shape(layer: nn.Module, name: str, value: torch.Tensor) -> tuple[int, ...]:
-    """Returns a lazy weight's shape: that of `value`, but with the layer's number of outputs."""
+    """Returns the shape of a lazy weight: like `value`, but with the layer's number of outputs."""
     owner = layer.get_submodule(name.rpartition(".")[0])
     outputs = (owner.out_features,) if isinstance(owner, nn.LazyLinear) else value.shape[:1]
     return (*outputs, *value.shape[1:])
@@ -389,7 +389,7 @@ def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
 
 
 def _trainable(target: Any) -> dict[str, nn.Parameter]:
-    """Returns each trainable parameter once, under its name with the fewest parts."""
+    """Returns each trainable parameter once, under the least nested of its names."""
     if not isinstance(target, nn.Module):
         return {}
     names: dict[nn.Parameter, str] = {}

@@ -1,4 +1,4 @@
-"""Finds top-level statements that only experiment with a module's answers, judging by names.
+"""Finds top-level statements that only experiment with answers, judging by the names they use.
 
 An experiment, such as a check, a plot or a training loop, reads an answer or an answer's result,
 and creates nothing that an answer needs. All other statements are executed, so that their effects
@@ -29,10 +29,10 @@ class UsedNames:
     """The module's names that a statement uses.
 
     `reads` contains the names that the statement, or a function in it, looks up; `binds` contains
-    the names that it assigns; `sets` contains the objects into which it writes: `a` in `a.b = 1`,
-    `a[0] = 1` and `setattr(a, "b", 1)`. If a call is used as a statement, `asked` contains the
-    object whose method is called (`a` in `a.append(1)`), `called` contains the function, and
-    `given` contains the names that are passed as arguments.
+    the names that it assigns; `sets` contains the objects that it changes, such as `a` in
+    `a.b = 1`, `a[0] = 1` or `setattr(a, "b", 1)`. If a call is used as a statement, `asked`
+    contains the object whose method is called (`a` in `a.append(1)`), `called` contains the
+    function, and `given` contains the names that are passed as arguments.
     """
 
     reads: set[str] = field(default_factory=set)
@@ -158,7 +158,7 @@ def _may_be_needed(names: UsedNames) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """The facts about a module that show whether an answer needs an experiment.
+    """The names in a module that decide whether an answer needs an experiment.
 
     `needed` contains the names on which the values of answers depend.
     """
@@ -194,9 +194,10 @@ class _Scope:
         self.outside: set[str] = set()  # names declared global
 
     def hand_on(self) -> None:
-        """Passes nonlocal names on to the parent.
+        """Adds the names that this scope reads from outside to the names that the parent reads.
 
-        A class may read an outer name before it binds the same name.
+        For a class, these include the names that it binds, because it may read an outer name before
+        it binds the same name.
         """
         if self.parent is not None:
             own = set() if self.is_class else self.binds - self.outside
@@ -232,7 +233,7 @@ def names_of(node: ast.stmt) -> UsedNames:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """Returns child nodes that may contain names, in a third of `ast.iter_child_nodes`'s time."""
+    """Returns the child nodes that may contain names; faster than `ast.iter_child_nodes`."""
     found: list[ast.AST] = []
     for name in node._fields:
         value = getattr(node, name, None)
@@ -270,7 +271,7 @@ def _note_bound(part: ast.AST, scope: _Scope) -> None:
 
 
 def _note_change(part: ast.AST, names: UsedNames) -> None:
-    """Records the objects into which a part of a statement writes when it is executed."""
+    """Records the objects that a part of a statement may change, either directly or by a call."""
     if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
         names.sets.update(_root(part))
         match part:

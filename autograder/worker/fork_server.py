@@ -1,8 +1,8 @@
-"""Runs the fork server, which loads torch only once; each worker is a fork of it.
+"""Runs the fork server, which loads torch only once, and forks itself for each worker.
 
 `sandbox.fork_server` starts the fork server, in bubblewrap for tiers A and B. The fork server
-stores requests to workers, which every worker may see, but no answers. The fork server never sees a
-student's code, which is sent directly to the worker, so that other workers can't find it.
+stores only requests to workers, which every worker may see. A student's code is sent directly to a
+worker and never to the fork server, so that other workers can't find the code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _prepared(descriptor: int) -> Forking:
-    """Loads everything that workers need; returns the object that forks them."""
+    """Loads everything that workers need; returns the object that forks the workers."""
     with open(descriptor, "rb") as file:
         file.seek(0)
         settings = json.load(file)
@@ -70,7 +70,7 @@ def _prepared(descriptor: int) -> Forking:
 
 
 class _Pipe(io.FileIO):
-    """A file that claims to be a pipe, because the output of workers will be one."""
+    """A file that claims to be a pipe, because the workers' standard output will be a pipe."""
 
     def seekable(self) -> bool:
         """Returns False; otherwise, a text stream could not change its encoding."""

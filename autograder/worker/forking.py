@@ -1,14 +1,14 @@
 """Forks a worker for each request, and reports to the grader how the worker ended.
 
-A datagram on the control socket with a JSON object requests a worker: the object contains the
-worker's limits, and three descriptors come with it (channel, status, output). A datagram with a
-JSON array comes with a file that contains a batch of requests for any worker. On the status socket,
-the worker sends `P` with its pidfd; later, the fork server sends the worker's exit status as a JSON
-array. If there is no worker, the fork server sends `E` and the reason. Once the worker is confined,
-it sends `C` on the channel.
+To request a worker, the grader sends a datagram on the control socket: a JSON object with the
+worker's limits, and three descriptors (channel, status, output). To store a batch of requests that
+any worker may use, the grader sends a JSON array and the descriptor of a file with the batch. On
+the status socket, the worker sends `P` with its pidfd; later, the fork server sends the worker's
+exit status as a JSON array. If no worker can be forked, the fork server sends `E` and the reason.
+Once the worker is confined, the worker sends `C` on the channel.
 
 Between two forks, the fork server runs as little code as possible: while workers share its memory,
-the kernel must copy each page to which it writes, and split the huge page around it.
+the kernel must copy each page that the fork server changes, and split the huge page around it.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class Forking:
         self._batches: dict[str, Sequence[Request]] = {}
 
     def run(self) -> None:
-        """Serves requests until this process ends with the grader.
+        """Serves requests until the grader closes the connection.
 
-        The kernel then ends the workers.
+        When this process ends, the kernel also ends the workers.
         """
         self._poll.register(self._control, select.POLLIN)
         while True:
@@ -113,10 +113,10 @@ class Forking:
             os.close(output)
 
     def _hold(self, digest: str, kernels: bool, descriptor: int) -> None:
-        """Stores a batch from the grader. The batch contains nothing from students.
+        """Stores a batch of requests from the grader; no batch contains anything from students.
 
-        If `kernels` is true, loads the delayed kernels of the second device, which correct answers
-        need.
+        If `kernels` is true, loads the delayed kernels of the second device, because correct
+        answers need these kernels to execute the requests.
         """
         if kernels:
             warming.load_kernels()
@@ -128,8 +128,8 @@ class Forking:
     def _keep_batches(self, digests: Sequence[str]) -> None:
         """In a worker, keeps the worker's batches, and drops every reference to all other batches.
 
-        The memory of the other batches is not freed, because that would copy the pages that contain
-        them.
+        The memory of the other batches is not freed, because freeing it would make the kernel copy
+        the pages that contain these batches.
         """
         _keep(self._batches)
         self._batches = {digest: self._batches[digest] for digest in digests}

@@ -1,10 +1,10 @@
-"""Prepares a process's heap for many forks: with huge pages and without holes.
+"""Prepares a process's heap for many forks by using huge pages and filling holes.
 
 To inherit a huge page, a fork copies one page-table entry instead of 512.
 
-Imports leave thousands of small free blocks all over the heap. In a fork, malloc hands out these
-blocks first, and writing to each of them makes the kernel copy a page. Once these holes are filled,
-a fork allocates all its memory in one region. `benchmarks/tricks.py` measures both effects.
+Imports leave holes: thousands of small free blocks all over the heap. In a fork, malloc hands out
+these blocks first, and writing to each of them makes the kernel copy a page. Once these holes are
+filled, a fork allocates all its memory in one region. `benchmarks/tricks.py` measures both effects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SIZES = (*(1 << power for power in range(17, 9, -1)), *range(1000, 8, -16))
 
 
 def use_huge_pages() -> None:
-    """Moves the heap into huge pages if the kernel can (Linux 6.1 or later)."""
+    """Moves the heap into huge pages if the kernel supports this (Linux 6.1 or later)."""
     c = ctypes.CDLL(None)
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
         mappings = [line.split() for line in file]
@@ -65,10 +65,10 @@ def close_holes() -> None:
 
 
 def side_by_side(value: Any) -> Any:
-    """Returns a copy of a tree, with its objects adjacent in memory and its tensors in one buffer.
+    """Returns a copy of a tree whose objects are adjacent, and whose tensors share one buffer.
 
-    Reading an object changes its reference count, which copies the object's page in a forked
-    process.
+    In a forked process, even reading an object copies the page in memory that contains the object,
+    because the object's reference count changes.
     """
     close_holes()
     tensors = {id(tensor): tensor for tensor in _tensors(value)}
@@ -86,7 +86,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _adjacent(tensors: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
-    """Returns copies of tensors with the same layouts, whose numbers are all in one buffer."""
+    """Returns copies of tensors; the copies have the same layouts, and share one buffer."""
     rows = {key: _storage_row(tensor) for key, tensor in tensors.items()}
     places, end = {}, 0
     for key, row in rows.items():
@@ -106,7 +106,7 @@ def _adjacent(tensors: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
 
 
 def _storage_row(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a tensor's memory from the start of its storage, or nothing on the meta device."""
+    """Returns a tensor's storage, up to the tensor's last element; empty for a meta tensor."""
     if tensor.is_meta:
         return torch.empty(0)
     span = wire.span_of(tensor.shape, tensor.stride())

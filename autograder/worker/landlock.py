@@ -33,8 +33,8 @@ def abi() -> int:
 def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequence[str]) -> int:
     """Returns a descriptor of a ruleset, which any number of forks can use. May raise OSError.
 
-    `readable` paths may be read, `listable` folders may be listed, and `forgetful` devices such as
-    /dev/null may be read and written.
+    Paths in `readable` may be read, folders in `listable` may be listed, and devices in
+    `forgetful`, such as /dev/null, may be read and written.
     """
     version = abi()
     if version < 1:
@@ -51,7 +51,7 @@ def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequenc
 
 
 def restrict(rules: int) -> None:
-    """Restricts the calling process to a ruleset for good. May raise OSError."""
+    """Permanently restricts the calling process to a ruleset. May raise OSError."""
     check(syscall(_RESTRICT_SELF, rules, 0), "landlock_restrict_self")
 
 

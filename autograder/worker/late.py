@@ -1,10 +1,11 @@
 """Delays loading parts of torch that most processes never use.
 
 torch registers a thousand Python kernels for the meta device, and loads decompositions and
-reference operators that only its compiler and these kernels use. Loading these parts takes a fifth
-of the time for importing torch, in the grader and in its fork server (`benchmarks/startup.py`).
-These parts are rarely needed, because most operators also have a C++ kernel for the meta device.
-This module does not import torch, because it affects how torch is imported.
+reference operators that only its compiler and these kernels use. Loading these parts accounts for a
+fifth of the time that importing torch takes, in the grader and in its fork server
+(`benchmarks/startup.py`). These parts are rarely needed, because most operators also have a C++
+kernel for the meta device. This module does not import torch, because `defer` has an effect only
+before torch is imported.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def kernels_are_late() -> bool:
 
 
 def load_kernels() -> bool:
-    """Imports the kernels if they were delayed; returns whether this was the case."""
+    """Imports the kernels if they were delayed; returns whether they were."""
     if not kernels_are_late():
         return False
     _real(_KERNELS)
@@ -47,7 +48,7 @@ def load_kernels() -> bool:
 
 
 def load_if_named(source: str) -> None:
-    """Loads the kernels if code names the device "meta", because direct use of it needs them."""
+    """Loads the kernels if code names the device "meta", because such code may need the kernels."""
     if _NAMED.search(source):
         load_kernels()
 
@@ -55,7 +56,7 @@ def load_if_named(source: str) -> None:
 def on_device(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Calls a function that uses the meta device.
 
-    Repeats the call if a delayed kernel was missing.
+    If the call fails because a delayed kernel is missing, loads the kernels and repeats the call.
     """
     try:
         return function(*args, **kwargs)

@@ -21,8 +21,8 @@ _RINGS_EVERY = 0.1
 class Timer:
     """Raises `StatementTimeout` in a statement that exceeds its limit. See `statements.Alarm`.
 
-    The limits are in CPU seconds: `idle` for a statement that no answer needs, `needed` for all
-    others.
+    The limits are in CPU seconds: `idle` is the limit for a statement that no answer needs, and
+    `needed` is the limit for all other statements.
     """
 
     def __init__(self, idle: float, needed: float) -> None:

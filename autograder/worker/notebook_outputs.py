@@ -26,7 +26,7 @@ _SHORTENED = "\n[the rest of the output is left out]\n"
 
 
 class Outputs:
-    """The outputs of one cell; each entry is a dictionary whose `kind` says what it is."""
+    """The outputs of one cell, as dictionaries; the value of `kind` is the kind of output."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
@@ -68,7 +68,11 @@ class Outputs:
         self.entries = [entry for entry in self.entries if entry["kind"] == "error"]
 
     def _open_stream(self, name: str) -> dict[str, Any] | None:
-        """Returns the entry to extend: the last or, if there are too many, an earlier one."""
+        """Returns the entry to which a stream's text must be added, or None for a new entry.
+
+        Usually, only the last entry can be extended. However, if there are already too many
+        entries, an earlier entry may also be extended.
+        """
         last = self.entries if len(self.entries) >= _MOST_ENTRIES else self.entries[-1:]
         streams = (e for e in reversed(last) if e["kind"] == "stream" and e["name"] == name)
         return next(streams, None)
@@ -81,7 +85,7 @@ class Outputs:
         return part if self._left > 0 else part + _SHORTENED
 
     def _shown(self, data: Mapping[str, Any], reserved: int) -> dict[str, Any]:
-        """Returns only plain text and pictures; other formats could run code in a browser."""
+        """Returns an output's plain text and pictures; other formats could run code in browsers."""
         shown: dict[str, Any] = {}
         if isinstance(text := data.get("text/plain"), str):
             shown["text/plain"] = text[:reserved] + self._taken(text[reserved:])

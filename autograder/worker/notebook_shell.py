@@ -1,7 +1,7 @@
-"""Runs a notebook's cells as a kernel would, but in IPython's own shell in this process.
+"""Runs a notebook's cells as a kernel would, but in this process, with IPython's own shell.
 
-The fork server creates the notebook, with IPython and a course's packages loaded, so that it is
-ready in each fork. IPython handles magics, displayed values and tracebacks.
+The fork server creates the notebook, and loads IPython and a course's packages, so that no fork has
+to load them. IPython handles magics, displayed values and tracebacks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Notebook:
     """The state of one notebook: its names, and the outputs of the running cell."""
 
     def __init__(self, modules: Sequence[str]) -> None:
-        """Imports the `modules` now, if possible, so that each worker already has them."""
+        """Imports the `modules` if possible, so that workers need not import them."""
         config = Config()
         config.HistoryManager.enabled = False
         config.HistoryManager.hist_file = ":memory:"
@@ -78,9 +78,9 @@ class Notebook:
             sys.modules["numpy"].random.seed(seed % (1 << 32))
 
     def run(self, source: str, is_test: bool, mark: str = "") -> list[dict[str, Any]]:
-        """Runs a cell and returns its outputs. A test's source leaves no trace.
+        """Runs a cell and returns its outputs; leaves no trace of the source of a test.
 
-        `mark` is a secret; if a test has run to its end, the last entry contains it.
+        `mark` is a secret. If a test has run to its end, the last output contains this secret.
         """
         end = EndOfTest(mark)
         outputs = self._shell.outputs = Outputs()
@@ -210,7 +210,7 @@ def _nobody_answers(*args: Any, **kwargs: Any) -> str:
 def _load(modules: Sequence[str]) -> None:
     """Imports modules.
 
-    A module that fails now fails again, visibly, in the cell that imports it.
+    Errors are ignored, because they occur again, visibly, in the cell that imports the module.
     """
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     place = _writable()
@@ -270,7 +270,7 @@ class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 class EndOfTest(ast.NodeTransformer):
-    """Makes tests report that they have reached their end; keeps the value of the last line."""
+    """Makes a test report that it has reached its end, without changing its last line's value."""
 
     def __init__(self, mark: str) -> None:
         self.name = f"_end_{mark}"

@@ -1,4 +1,4 @@
-"""Records which operators a call dispatches, and whether it continues in an unobserved thread."""
+"""Records which operators a call dispatches, and whether the call may use an unobserved thread."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def operators(
 ) -> tuple[list[str], Any]:
     """Returns the names of all operators that a call dispatches, and the call's result.
 
-    With `backward`, the backward pass is also watched. Composite operators are also included, such
-    as `aten::softmax`. However code reaches an operator (by an alias, a method, getattr or
-    `torch.ops`), the profiler sees it, because it observes the dispatcher itself. The legacy
-    profiler is used, because it prints nothing and starts no thread. The state of the random
-    numbers is restored afterwards.
+    If `backward` is true, the operators in the backward pass are also included, and so are
+    composite operators such as `aten::softmax`. It does not matter how code reaches an operator (by
+    an alias, a method, getattr or `torch.ops`), because the profiler observes the dispatcher
+    itself. The legacy profiler is used, because it prints nothing and starts no thread. The state
+    of the random number generator is restored afterwards.
     """
     _await_others()
     starts, chance = thread_starts(), torch.default_generator.get_state()
@@ -62,7 +62,7 @@ def operators(
 
 
 class _OperatorNames(profiler_legacy.profile):
-    """torch's profiler, which here keeps only operators' names instead of an event per operator."""
+    """A version of torch's profiler that keeps only the operators' names, not their events."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call] # torch's
@@ -78,9 +78,9 @@ class _OperatorNames(profiler_legacy.profile):
 def _functions() -> Iterator[set[str]]:
     """Within the block, records torch functions that are called, as `torch.nn.functional::name`.
 
-    A function in Python need not be an operator: `nn.MultiheadAttention` dispatches products and a
-    softmax, and `SoftmaxTransform` dispatches exponentials and a sum. The backward pass is also
-    observed, because it runs in the calling thread.
+    The dispatched operators don't show which function was called: `nn.MultiheadAttention`
+    dispatches products and a softmax, and `SoftmaxTransform` dispatches exponentials and a sum. The
+    backward pass is also observed, because it runs in the calling thread.
     """
     names: set[str] = set()
     before = sys.getprofile()
@@ -101,9 +101,9 @@ def _called(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """Returns a call's value after a backward pass.
+    """Makes a call and a backward pass, and returns the call's value.
 
-    If that fails, repeats the call without the pass.
+    If there is an error, makes the call again without a backward pass.
     """
     try:
         return gradients(function, args, None)[0]
@@ -129,7 +129,7 @@ def record_thread_starts() -> None:
 
 
 def _await_others() -> None:
-    """Waits briefly until threads that another question has left running have ended."""
+    """Gives threads that another question has left running a short time to end."""
     end = time.monotonic() + _LEFT_SECONDS
     while _is_heard() and _thread._count() and time.monotonic() < end:
         time.sleep(0.001)

@@ -1,8 +1,9 @@
 """Builds the seccomp filter that lets workers compute, read, write and start threads.
 
 System calls that `system_calls` does not list fail with EPERM, so that an honest mistake raises an
-error instead of killing the process; the calls in its `ABSENT`, and newer calls, fail with ENOSYS.
-The filter supports x86_64 and aarch64; on other machines, an OSError is raised, and no tier works.
+error instead of killing the process. However, the calls in `system_calls.ABSENT`, and calls that
+are newer than the list, fail with ENOSYS. The filter supports x86_64 and aarch64; on other
+machines, an OSError is raised, and no tier works.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ _ACCESS_MODE, _TRUNCATE = 0x3, 0x200
 
 
 def install() -> None:
-    """Installs the filter for the calling process and all its future threads, for good."""
+    """Permanently installs the filter for the calling process and all its future threads."""
     _, head = filter_of(MACHINE, os.getpid())
     check(prctl(_PR_SET_SECCOMP, _MODE_FILTER, head, 0, 0), "seccomp")
 
 
 @cache
 def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
-    """Returns the filter for a process as a buffer, and the header that points to it.
+    """Returns the filter for a process as a buffer, and the header that points to this buffer.
 
     Workers in pid namespaces all have the same process id, so their filter is made only once,
     before the first fork.
@@ -59,7 +60,7 @@ def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
 
 
 def program_of(machine: str, pid: int) -> bytes:
-    """Returns the filter for a process, including the last steps, which let it signal itself."""
+    """Returns the filter for a process; the last steps let the process send signals to itself."""
     signals_itself = _case(LOOKED_AT["tgkill"][_column(machine)], _only(0, (pid,)))
     return b"".join([prepared(machine), *signals_itself, _step(_RETURN, 0, 0, _DENY)])
 
@@ -92,7 +93,7 @@ def prepared(machine: str) -> bytes:
 
 
 def _decisions() -> dict[str, list[bytes]]:
-    """Returns conditions for system call arguments, as filter steps by the call's name."""
+    """Returns the filter steps that check system calls' arguments, keyed by the call's name."""
     return {
         # Landlock before version 3 lets a process truncate a file that it opens read-only.
         "open": _no_truncation(_ARGUMENT[1]),
@@ -146,7 +147,7 @@ def _step(code: int, if_true: int, if_false: int, k: int) -> bytes:
 
 
 def _case(number: int | None, steps: list[bytes]) -> list[bytes]:
-    """Returns filter steps that apply `steps`, which end with a decision, to one system call."""
+    """Returns steps that apply `steps`, which must end with a decision, to one system call only."""
     return [] if number is None else [_step(_EQUAL, 0, len(steps), number), *steps]
 
 

@@ -1,9 +1,9 @@
 """Executes a student's module or notebook statement by statement.
 
-Statements are executed in order, except those that only experiment with answers. A statement that
-fails or exceeds its time limit affects only code that reads its names, which get a placeholder that
-fails when it is used. A statement that needs a name that is assigned further down is executed again
-after the assignment, because the cells in a notebook may be in any order.
+Statements are executed in order, except those that only experiment with answers. If a statement
+fails or exceeds its time limit, the names that it assigns get placeholders, so that only code that
+uses these names fails. A statement that fails because a name is assigned further down is executed
+again after the assignment, because the cells in a notebook may be in any order.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Alarm(Protocol):
 
 
 class MissingValue:
-    """A placeholder for a value that is not available; it fails when an answer uses it."""
+    """A placeholder for a value that is not available; raises an error when an answer uses it."""
 
     def __init__(self, kind: type[BaseException], text: str) -> None:
         self.__dict__["_fail"] = (kind, text)
@@ -71,7 +71,7 @@ for _operator in _OPERATORS:
 
 
 class SilentDisplay:
-    """A placeholder for a function that displays something, which has no effect during grading."""
+    """A placeholder for a function that displays something; calling it has no effect."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> SilentDisplay:
         return self
@@ -96,9 +96,9 @@ def execute(
 
     `stand_ins` maps each name whose value must be substituted to a function that returns a
     substitute for the module's own value. The value is replaced as soon as it is assigned, so that
-    later statements use the substitute. `failed` is called for each statement that fails. With
-    `only_needed`, statements are also skipped if no answer reads the names that they assign. Raises
-    an error only if the text is not valid Python, or if `failed` raises one.
+    later statements use the substitute. `failed` is called for each statement that fails. If
+    `only_needed` is true, a statement is also skipped if no answer depends on the names that it
+    uses. Raises an error only if the text is not valid Python, or if `failed` raises an error.
     """
     tree = ast.parse(source, file)
     statements = [Statement(node) for node in _single_imports(tree.body)]
@@ -109,7 +109,7 @@ def execute(
 
 
 def _single_imports(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yields statements; splits an import of several modules, so that each can fail alone."""
+    """Yields statements; splits an import of several modules, so that one can fail on its own."""
     for node in body:
         if isinstance(node, ast.Import) and len(node.names) > 1:
             yield from (ast.copy_location(ast.Import([alias]), node) for alias in node.names)
@@ -144,7 +144,7 @@ class _Execution:
     def run(self, alarm: Alarm | None, only_needed: bool) -> None:
         """Executes all statements.
 
-        At the end, retries the statements that still wait for a name.
+        At the end, executes again all statements that are still waiting for a name.
         """
         for name, make in self._stand_ins.items():
             self._own[name] = make(None)
@@ -155,7 +155,7 @@ class _Execution:
             self._try(number, alarm, is_last=True)
 
     def _try(self, number: int, alarm: Alarm | None, is_last: bool = False) -> None:
-        """Executes a statement, and then those that waited for a name that it assigns."""
+        """Executes a statement, and then all statements that waited for a name that it assigns."""
         trying = [number]
         while trying:
             number = trying.pop(0)
@@ -167,7 +167,7 @@ class _Execution:
                 trying += self._waiting.pop(name, ())
 
     def _tried(self, number: int, alarm: Alarm | None, is_last: bool) -> str | None:
-        """Executes a statement; returns a missing name that is assigned later, or else None."""
+        """Executes a statement; returns the name for which the statement must wait, or None."""
         statement = self._chosen[number]
         binds = statement.binds
         if binds and not [name for name in binds if self._bound.get(name, -1) <= number]:
@@ -215,7 +215,7 @@ class _Execution:
 
     @cached_property
     def _left(self) -> Counter[str]:
-        """Returns the number of remaining statements that assign each name."""
+        """For each name, the number of remaining statements that assign the name."""
         return Counter(name for statement in self._chosen for name in statement.binds)
 
     def _yet_to_come(self, error: BaseException, number: int) -> str | None:
@@ -244,10 +244,10 @@ class _Execution:
         return not (names.binds | names.sets | names.asked | names.given).isdisjoint(self._reached)
 
     def _leave(self, statement: Statement, error: BaseException) -> None:
-        """Adds placeholders for a failed statement's names, unless they already have a value.
+        """Gives placeholders to those of a failed statement's names that have no value.
 
-        If an endless loop was interrupted, its names may have arbitrary values, so these do not
-        count.
+        If the statement was interrupted (for example, an endless loop), the values of all names
+        except answers are removed first, because these values may be arbitrary.
         """
         lines = self._source.split("\n")
         line = lines[statement.node.lineno - 1].strip()[:_LONGEST_LINE]
@@ -261,7 +261,7 @@ class _Execution:
             self._own.setdefault(name, _missing_value(name, line, statement.is_import, error))
 
     def _put_stand_in(self, name: str) -> None:
-        """Replaces a name's value with its substitute, in all names that refer to this value."""
+        """Replaces a value with its substitute for a name, and for all other names of the value."""
         value = self._own.get(name)
         has_value = callable(value) and not isinstance(value, MissingValue)
         self._own[name] = stand_in = self._stand_ins[name](value if has_value else None)

@@ -19,15 +19,18 @@ def steps(
 ) -> list[Any]:
     """Makes several calls; a call's state can be the last argument of a later call.
 
-    A call is given as its arguments, and the number of the earlier call whose state it gets, or
-    None. The state is the last item in the earlier call's result. The state is passed on as the
-    same object, so that the results, which the caller reads after the last call, show whether a
-    later call has changed it. If no state is passed on, later calls reuse the tensor objects of
-    earlier arguments with new numbers, written through `.data`, so that anything cached per object,
-    address or version is out of date; a dictionary is reused with new items. In that case, each
-    result is also changed in place before the next call, as a caller may do.
+    Each item of `calls` contains a call's arguments, and the number of the earlier call whose state
+    it gets, or None. The state is the last item in the earlier call's result. The state is passed
+    on as the same object, so that the results, which the caller reads after the last call, show
+    whether a later call has changed the state.
 
-    A layer's calls must not create parameters, whether they require gradients or not.
+    If no state is passed on, later calls get the same tensor objects as earlier calls, but with new
+    numbers, so that anything that the answer has cached for a tensor is out of date. The numbers
+    are written through `.data`, which changes neither a tensor's address nor its version. Likewise,
+    dictionaries are reused with new items. Each result is changed in place before the next call, as
+    a caller may do.
+
+    A layer's calls must not create parameters, even if these require no gradients.
     """
     before = _parameters(function)
     with as_used(function, no_grad):
@@ -111,7 +114,8 @@ class _HeldResult:
     def returned(self) -> Any:
         """Returns a copy of the result, including changes that a later call has made.
 
-        Restores the object's values, because an earlier call may also have returned this object.
+        Restores the result's original values, because an earlier call may have returned the same
+        object.
         """
         if self._before is self._value:
             return self._value
@@ -136,7 +140,7 @@ def _is_untouched(value: Any, after: Any) -> bool:
 
 
 def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:
-    """Returns the earlier argument at `place`, with new numbers, if it has the same form."""
+    """Returns the earlier argument at `place` with the numbers of `arg`, if the forms are equal."""
     if isinstance(arg, dict):
         return _with_items(kept.setdefault(place, arg), dict(arg))
     leaves = tensors_in(arg)
@@ -155,7 +159,7 @@ def _with_items(held: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _apart(value: Any, memories: set[int]) -> Any:
-    """Returns the value with copies of those tensors whose memory is in `memories`."""
+    """Returns the value, with copies instead of those tensors whose memory is in `memories`."""
     if not any(_memory_of(leaf) in memories for leaf in tensors_in(value)):
         return value
     if isinstance(value, torch.Tensor):

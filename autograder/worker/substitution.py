@@ -1,8 +1,8 @@
-"""Replaces wrong answers that other answers call with correct ones, which the grader computes.
+"""Lets the grader compute correct results for a wrong answer that another answer calls.
 
-For example, a student's `attention_weights` may call the student's own `scale_scores`. If the
-latter is wrong, the worker replaces it with a function that sends its arguments to the grader, and
-gets the correct value or gradient back. The solution itself never enters the worker.
+For example, a student's `attention_weights` may call the student's own `scale_scores`. If
+`scale_scores` is wrong, the worker replaces it with a function that sends the arguments to the
+grader, which returns the correct value or gradient. The solution itself never enters the worker.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Exchange = Callable[[tuple[Any, ...]], Any]
 def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
     """Returns a differentiable substitute for the student's `own` function with that name.
 
-    If there is no `own` function, for example because its cell has failed, arguments are sent in
-    the order in which they are passed.
+    If there is no `own` function, for example because its cell has failed, the arguments are sent
+    to the grader in the order in which the caller passes them.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -38,7 +38,7 @@ def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable
 
 
 def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Returns the arguments in order, with the defaults of the student's own function."""
+    """Returns the arguments in the order of the student's own signature, including its defaults."""
     try:
         signature = inspect.signature(own)
     except (TypeError, ValueError):  # `own` has no signature, or is not a function
@@ -49,7 +49,7 @@ def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any
 
 
 def _differentiable(name: str, exchange: Exchange, args: tuple[Any, ...]) -> Any:
-    """Returns the grader's value, in a form that lets autograd also track tensors inside tuples."""
+    """Returns the grader's value, in which autograd tracks all tensors, even those in tuples."""
     leaves, form = tree_flatten(list(args))
     forms: list[TreeSpec] = []
     # torch's `apply` has no type annotations.

@@ -1,4 +1,4 @@
-"""Lists the system calls that a worker may make, from which `seccomp` builds a filter.
+"""Lists the system calls that a worker may make; `seccomp` builds a filter from this list.
 
 The list was found by tracing answers to all assignments, and extended with the calls that other
 versions of Python and the C library use for the same purposes; the tests grade all of the course's

@@ -1,8 +1,8 @@
-"""Runs code in the fork server that is slow the first time, so that it is fast in every worker.
+"""In the fork server, runs code that is slow the first time, so that it is fast in every worker.
 
 Python specializes code in its first few runs, and torch looks up its operators on first use.
-Without this module, each fork would do all of this again, and every write to memory that it shares
-with the fork server would copy a page. `benchmarks/tricks.py` measures the gain.
+Without this module, each fork would repeat this work, and would copy every shared page of memory to
+which this work writes. `benchmarks/tricks.py` measures the gain.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Mixing(nn.Module):
 
 
 def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> None:
-    """Imports the modules that exist, and runs typical code; with `many_workers`, repeatedly."""
+    """Imports the modules that exist, and runs typical code (repeatedly for many workers)."""
     compiler.defer()
     compiler.never_compile()
     for name in modules:
@@ -74,7 +74,7 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
 
 
 def use(second_device: bool, many_workers: bool) -> None:
-    """Runs the code that answers usually need, only once."""
+    """Makes a single run of the code that answers usually need."""
     _use_torch()
     if many_workers:
         torch.vmap(torch.sum)(torch.ones(2, 3))  # loads code that few answers need
@@ -84,7 +84,7 @@ def use(second_device: bool, many_workers: bool) -> None:
 
 
 def load_kernels() -> None:
-    """Loads the delayed kernels and uses them, which loads everything that they need."""
+    """Loads the delayed kernels, and uses them so that everything that they need is also loaded."""
     late.load_kernels()
     _use_second_device()
 

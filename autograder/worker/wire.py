@@ -1,12 +1,12 @@
 """Encodes frames between grader and worker as JSON and raw tensor bytes, never with pickle.
 
 A frame is `<id u32, header length u32, data length u64> header data`, all little-endian. In the
-header, a value is either itself (None, bool, int, float, str) or an object with one key: T for a
-tensor, S for the same tensor again, M for a tensor on the meta device, U for a tuple, L for a list,
-D for a dict, N for a namespace. `decode` treats every byte as hostile. Tensors from the grader keep
-their memory layout: an argument may be transposed, sliced or expanded, and may begin after the
-start of its memory. Tensors that the grader receives are contiguous, so that none is larger than
-the bytes that were sent.
+header, None, booleans, numbers and strings are written as they are, and any other value is an
+object with one key: T for a tensor, S for the same tensor again, M for a tensor on the meta device,
+U for a tuple, L for a list, D for a dict, N for a namespace. `decode` treats every byte as hostile.
+Tensors from the grader keep their memory layout: an argument may be transposed, sliced or expanded,
+and need not begin at the start of its memory. Tensors that the grader receives are contiguous, so
+that no tensor is larger than the bytes that were sent.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ def span_of(shape: Sequence[int], strides: Sequence[int]) -> int:
 
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a tensor's memory as one row: every element once, with the gaps between them."""
+    """Returns a tensor's memory as one row: every element once, and the gaps between elements."""
     return tensor.as_strided((span_of(tensor.shape, tensor.stride()),), (1,))
 
 
 def as_view(memory: torch.Tensor, shape: Sequence[int], strides: Sequence[int]) -> torch.Tensor:
-    """Returns a view that begins one element after the start of its memory, as a slice may."""
+    """Returns a view of a copy of `memory`; like many slices, it begins after the copy's start."""
     return torch.cat([memory[:1], memory]).as_strided(shape, strides, 1)
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor can be sent as it is, provided it is contiguous; most can."""
+    """Returns whether a tensor, if it is contiguous, can be sent without a conversion."""
     return (
         type(tensor) in _PLAIN
         and tensor.dtype in NAMES
@@ -68,7 +68,7 @@ def is_plain(tensor: torch.Tensor) -> bool:
 
 
 def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
-    """Returns the memory of a contiguous tensor; a view keeps the tensor alive.
+    """Returns a contiguous tensor's bytes; a memoryview of the bytes keeps the tensor alive.
 
     Raises `ValueError` if the tensor's storage has been freed.
     """
@@ -100,7 +100,7 @@ class BadFrame(Exception):
 
 
 def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes | memoryview]:
-    """Yields the parts of a frame, to be sent in order; raises `BadFrame` before the first.
+    """Yields the parts of a frame, to be sent in order; raises `BadFrame` before the first part.
 
     With `layouts`, tensors keep their strides; `decode` needs the same argument.
     """
@@ -125,7 +125,7 @@ def decode(
 ) -> Any:
     """Returns the value in a frame; raises `BadFrame` if the frame is not valid.
 
-    `most_bytes` limits the size of all tensors, each counted once per reference.
+    `most_bytes` limits the total size of all tensors; a tensor counts once for each reference.
     """
     try:
         decoder = _Decoder(data, layouts, most_bytes)
@@ -210,7 +210,7 @@ class _Encoder:
     ) -> str:
         """Returns the node for `value`.
 
-        Sends the data of `plain`, as a subclass may misreport its data.
+        Sends the data of `plain`, because a subclass of `Tensor` may misreport its own data.
         """
         self._index[id(value)] = len(self._index)
         if size := plain.nbytes:
@@ -222,7 +222,7 @@ class _Encoder:
 
 @lru_cache(4096)
 def _sizes(sizes: tuple[int, ...]) -> str:
-    """Returns a shape or strides as text; cached, because most occur many times."""
+    """Returns a shape or strides as text; caches the text, because most shapes occur many times."""
     return str(list(sizes))
 
 
@@ -276,7 +276,7 @@ class _Decoder:
         return self._tensors[index]
 
     def _count(self, size: int) -> None:
-        """Counts a tensor at each reference, because the reply's reader processes it each time."""
+        """Counts each reference to a tensor, because a reader processes the tensor each time."""
         self._named += 1
         self._named_bytes += size
         too_large = self._most_bytes is not None and self._named_bytes > self._most_bytes
@@ -329,8 +329,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
 def error_text(error: BaseException) -> str:
     """Returns an error's message; for an unknown name, adds the most similar known name.
 
-    Returns an empty string if the message can't be read, because the error's class may be the
-    student's.
+    Returns an empty string if reading the message fails, as it may if a student has defined the
+    error's class.
     """
     try:
         return _error_text(error)
