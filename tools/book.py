@@ -2,10 +2,11 @@
 
     .venv/bin/python -m tools.book [--to FOLDER] [ASSIGNMENT/EXERCISE ...]
 
-A page shows the cells of the released notebook. Its pictures are the outputs of the same cells with
-the solutions instead of the stubs, run in a forked child of one warm process. Outputs are kept in
-build/lessons, so that only changed notebooks run again. No page is written if one of them contains
-a secret of the course, according to the search that is also made before a release.
+A page shows the cells of the released notebook. The outputs are those of the same cells with the
+solutions instead of the stubs. Each notebook runs in a fork of one process that has already loaded
+all packages. Outputs are kept in build/lessons, so that only changed notebooks run again. Pages are
+searched for secrets of the course, as is done before a release; if any page contains a secret, no
+page is written.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def _digest(lesson: Lesson) -> str:
 
 
 def page_of(lesson: Lesson, outputs: list[list[Output]]) -> dict[str, bytes]:
-    """Returns the files for a lesson's page, by name: its text, and its pictures."""
+    """Returns the files for a lesson's page, keyed by name: the text, and the pictures."""
     files: dict[str, bytes] = {}
     texts: list[str] = []
     way = ""
@@ -168,7 +169,7 @@ def _code(cell: Any) -> str:
 
 
 def _worth_showing(cell: Any, shown: Sequence[Output]) -> Sequence[Output]:
-    """Returns the outputs that readers should see, not those from checks, guesses and imports."""
+    """Returns the outputs that readers should see, without those of checks, guesses and imports."""
     is_asking = cell.id.startswith("check_") or "predict(guess" in cell.source
     return [] if is_asking or cell.id == SETUP else shown
 
@@ -209,7 +210,7 @@ def _formula(match: re.Match[str]) -> str:
 
 
 def overview(course: Course, lessons: Sequence[Lesson]) -> dict[str, bytes]:
-    """Returns the book's first page, and one page for each assignment."""
+    """Returns the book's first page, and a page and a picture for each assignment."""
     way = course_map(course)
     stages = "\n\n".join(
         f"## {number}. [{stage.title}]({stage.name}/index.md)\n\n{_about(stage)}"
@@ -304,8 +305,8 @@ def refuse_hidden(course: Course, files: Mapping[str, bytes], to: Path) -> None:
 def _readable(page: str) -> bytes:
     """Returns the part of a page that readers see, without scripts.
 
-    Scripts contain thousands of numbers for interactive pictures; by chance, two of them may be
-    equal to two numbers in a test.
+    Scripts are left out because they contain thousands of numbers for interactive pictures; by
+    chance, two of these numbers may be equal to two numbers in a test.
     """
     return html.unescape(re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)).encode()
 

@@ -13,9 +13,10 @@ tier C, the scores must equal those in `examples/expected.json`, and a second ru
 must find nothing to do. Then the attacks in the tests are graded in the same way: each attack must
 get its expected verdict, and every honest student must get full marks.
 
-A program in the image reports which of the container's guards are off: in this container, none may
-be, and in one without guards, all must be. The attacks can't show that a guard is missing, because
-the sandbox in the container also stops them.
+A program in the image reports which of the container's guards are off. No guard may be off in the
+container that grades, and all guards must be off in a second container, which is started without
+them. The attacks can't show that a guard is missing, because the sandbox in the container also
+stops them.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ _NEEDED = ("debootstrap", "buildah", "podman", "runc")
 
 
 def main() -> int:
-    """Builds the image, grades in it, and compares; returns 0 if everything is as expected."""
+    """Builds the image, and grades submissions in it; returns 0 if all results are as expected."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--volume", action="append", default=[], metavar="HOST:INSIDE")
     parser.add_argument("--keep", type=Path, help="keep the images in this folder")
@@ -111,7 +112,7 @@ def main() -> int:
 
 
 class ContainerTools:
-    """Runs buildah and podman with a separate store; uses chroot and vfs, which work everywhere."""
+    """Runs buildah and podman with a separate image store, and settings that work everywhere."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -167,9 +168,9 @@ def _base_name() -> str:
 
 
 def _unnoticed(engine: ContainerTools) -> Iterator[str]:
-    """Prints which guards are off in a container with guards, and in one without guards.
+    """Prints which guards are off in a container with guards, and in a container without guards.
 
-    Yields the unexpected results.
+    Yields a problem if other guards are off than expected, or if the image contains other files.
     """
     for guarded, expected in ((True, []), (False, list(GUARDS))):
         volumes = [f"{ROOT}:/course:ro" if guarded else f"{ROOT}:/course"]
@@ -266,7 +267,7 @@ def _give(folder: Path) -> None:
 
 
 def _run(program: str, *arguments: str, printed: bool = False) -> str:
-    """Runs a program; returns its output, or "" if the output is printed."""
+    """Runs a program; returns its output, or "" if `printed` is true."""
     output = None if printed else subprocess.PIPE
     done = subprocess.run([program, *arguments], stdout=output, text=True)
     if done.returncode:

@@ -1,9 +1,9 @@
-"""Fuzzes all code that reads students' files, guided by coverage, with atheris.
+"""Fuzzes all code that reads students' files; uses atheris, which measures the code's coverage.
 
     python tools/fuzz.py READER [libFuzzer's options, such as -runs=10000, or a file to try again]
 
-A reader returns a value or reports a problem with the input; any other exception ends the run, and
-libFuzzer writes the input to a file. `tools/soak.py` runs all readers.
+A reader must return a value or report a problem with the input; any other exception ends the run,
+and libFuzzer writes the input to a file. `tools/soak.py` runs all readers.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ExerciseFolder:
                     list(contents_of(entry, ReadingAllowance()))
 
     def members(self, data: bytes) -> None:
-        """Reads a valid archive; each line of the data contains a member's name and contents."""
+        """Reads a valid archive; each line of the data is the name and the contents of a member."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
             for line in data.split(b"\n")[:50]:

@@ -3,7 +3,8 @@
     .venv/bin/python tools/in_turn.py grade course/submitted --resume + feedback course
 
 The commands are separated by `+`. If a command ends with status 3 (something waits for a person),
-the following ones still run, and the overall status is 3; any other status except 0 ends the run.
+the following commands still run, and the overall status is 3; any other status except 0 ends the
+run.
 """
 
 from __future__ import annotations

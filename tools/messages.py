@@ -1,12 +1,12 @@
-"""Prints the messages for wrong answers, with the intended mistakes, for a person to read.
+"""Prints the messages for wrong answers, so that a person can judge them.
 
     python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-The answers are a sample from tests/unseen, each with the message that a person has read (`read`),
-and a judgment (`does`): the message `states` the fault, `leads` to it, is `general`, or `misleads`.
-Prints each message with its judgment; `--check` prints only messages that have changed since they
-were read, or that mislead, and exits with 1 if there are any. The answers run in this process,
-because they are our own code.
+The answers are those in tests/unseen for which a person has read a message (`read`) and has judged
+it (`does`): the message `states` the fault, `leads` to it, is `general`, or `misleads`. Prints each
+message with the intended mistake and the judgment. `--check` prints only messages that have changed
+since a person read them, or that mislead, and exits with 1 if there are any. The answers run in
+this process, because they are our own code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ADVICE = ("likely:", "remember:", "next step:")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The first message for an answer, and whether it is the one that a person has read."""
+    """The first message for an answer; `is_as_read` is true if a person has read this message."""
 
     answer: UnseenAnswer
     text: str
@@ -79,7 +79,7 @@ def _messages(namer: Namer, exercise: Exercise, folder: Path) -> Iterator[Messag
 
 
 def messages_in(message: str) -> str:
-    """Returns the first line of a message and its lines with advice, without the numbers."""
+    """Returns the first line of a message and the lines with advice; leaves out the numbers."""
     first, *others = message.split("\n")
     return "\n".join([first, *(line for line in others if line.startswith(_ADVICE))])
 

@@ -1,11 +1,11 @@
-"""Names the mistakes in answers that were written from the questions alone; reports new names.
+"""Names the mistakes in the wrong answers in tests/unseen, and reports unexpected names.
 
     python tools/names.py [ASSIGNMENT[/EXERCISE] ...]
 
-The answers are those in tests/unseen, which run in this process because they are our own code.
-Exits with 1 if an answer is not wrong, or gets a name that is not in the list; a person then
-compares the name with the intended mistake. Answers without a name are also printed, each with the
-name that it had before, if any.
+The answers run in this process, because they are our own code. Exits with 1 if an answer is not
+wrong, or if its mistake is given a name other than the one in the list; a person must then compare
+this name with the intended mistake. If no name is found for an answer, the answer is printed with
+the name in the list, if any.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 @dataclass(frozen=True, slots=True)
 class NamedAnswer:
-    """The name for a wrong answer; `problem` says why a person has to look at it."""
+    """A wrong answer and its mistake's name; `problem` says why a person must look at them."""
 
     answer: UnseenAnswer
     name: str

@@ -1,11 +1,12 @@
-"""Switches off each stage of the search for a mistake's name, and prints what it contributes.
+"""Measures what each stage of the search for a mistake's name contributes, by switching it off.
 
     python tools/naming_stages.py [--share N] [ASSIGNMENT[/EXERCISE] ...]
 
-Names the wrong answers in tests/unseen as grading does, and then again without each stage. A stage
-contributes the names that are lost without it; names that change without it are also printed. A
-stage that contributes less than one name in a hundred should be removed. Missing tables are made
-beforehand, so that only the search is measured.
+Names the mistakes in the wrong answers in tests/unseen as grading does, and then again with each
+stage switched off in turn. A stage contributes the names that are not found without the stage; the
+number of names that change without the stage is also printed. A stage that contributes less than
+one name in a hundred should be removed. Missing tables are made first, so that only the search is
+measured.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Off = Callable[[], AbstractContextManager[Any]]
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """A wrong answer, and its replies to the probe."""
+    """A wrong answer, and its replies to the calls in the probe."""
 
     answer: UnseenAnswer
     diagnosis: Diagnosis
@@ -96,7 +97,7 @@ def _answers(names: Sequence[str], share: int) -> Iterator[WrongAnswer]:
 
 
 def _asked(namer: Namer, answer: UnseenAnswer) -> ProbeReplies | None:
-    """Returns an answer's replies to the probe, or None if the answer needs no name."""
+    """Returns an answer's replies to the calls in the probe, or None if it needs no name."""
     own = namer.executed(answer)
     replies: list[tuple[Probe, Replies]] = []
 
@@ -111,7 +112,7 @@ def _asked(namer: Namer, answer: UnseenAnswer) -> ProbeReplies | None:
 
 
 def _named(answers: Sequence[WrongAnswer]) -> tuple[list[str], float]:
-    """Returns each answer's name, and the CPU seconds for all answers."""
+    """Returns the name of each answer's mistake, and the CPU seconds for finding all names."""
     names, start = [], time.process_time()
     for wrong in answers:
         wrong.diagnosis._diagnosed.clear()
@@ -125,7 +126,7 @@ def _in_ranks(chosen: range) -> Off:
 
 
 def _off(name: str) -> Off:
-    """Returns an `Off` for a step in `unmatched`, even if `diagnosis` calls the step directly."""
+    """Returns a function that switches off a step, even if `diagnosis` calls the step directly."""
 
     def without() -> AbstractContextManager[Any]:
         stack = ExitStack()

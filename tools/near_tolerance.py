@@ -1,4 +1,4 @@
-"""Finds answers so close to the tolerance that their verdict may depend on the processor.
+"""Finds answers with errors so near the tolerance that the verdict may depend on the processor.
 
     python tools/near_tolerance.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 3] [--factor 10] [--right]
 
@@ -6,8 +6,8 @@ Rounding differs between processors. If a wrong answer is accepted with ten time
 errors are not far above the tolerance; if a correct answer is rejected with a tenth of the
 tolerance, its errors are not far below the tolerance. Either answer may get the opposite verdict on
 another machine. Judges the solutions, alternatives, known mistakes and answers in
-tests/unseen/{attack,promise} in this process, because they are our own code; with `--right`, only
-correct answers. Exits with 1 if it finds such an answer.
+tests/unseen/{attack,promise} in this process, because they are our own code. With `--right`, judges
+only correct answers. Exits with 1 if any of these answers is so close to the tolerance.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def _server(programs: Path, folder: str) -> Iterator[None]:
 
 
 def _user() -> str | None:
-    """Returns a user for the server, which refuses to run as root, or None if we are not root."""
+    """Returns another user for the server if we are root, because it refuses to run as root."""
     if os.getuid() != 0:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}

@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def fuzz(count: int, seed: int) -> int:
-    """Fuzzes all readers, each with an equal share of the inputs; returns how many have failed."""
+    """Fuzzes all readers with equal shares of the inputs; returns how many readers have failed."""
     if not count:
         return 0
     if importlib.util.find_spec("atheris") is None:

@@ -60,7 +60,7 @@ Disturbance = Callable[["ClassFolder", UndisturbedRun, random.Random], str]
 def disturb(
     kind: str, disturbances: Mapping[str, Disturbance], count: int, seed: int, first: int = 0
 ) -> int:
-    """Disturbs `count` runs, numbered from `first`; returns how many have failed."""
+    """Disturbs `count` grading runs, numbered from `first`; returns how many runs have failed."""
     if not count:
         return 0
     with tempfile.TemporaryDirectory() as name:
@@ -118,7 +118,7 @@ class ClassFolder:
         return UndisturbedRun(scores, seconds)
 
     def completed(self, whole: UndisturbedRun, may_differ: int = 0) -> str:
-        """Completes a class; returns the problem, or "".
+        """Completes the grading of a class; returns the problem, or "" if there is none.
 
         `may_differ` is the number of submissions that may have a different score.
         """
@@ -168,7 +168,10 @@ class ClassFolder:
     def command(
         self, *arguments: str, jump: float | None = None, prefix: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
-        """Starts a command, perhaps with a prefix, or with clocks that jump."""
+        """Starts a command after the words in `prefix`, and returns its process.
+
+        If `jump` is given, the command's clocks jump after that many seconds.
+        """
         run = ["-m", "autograder"] if jump is None else ["-c", _JUMPING, str(jump)]
         with open(self.log, "wb") as log:
             command = [*prefix, sys.executable, *run, *arguments]

@@ -1,8 +1,8 @@
 """Feeds random files to all code that reads submissions, and measures time and memory.
 
 A child process reads the files. The CPU time for each reading and the peak memory for each file are
-measured. If a file ends the child, causes an exception, or exceeds the limits below, it counts as a
-failure.
+measured. A file counts as a failure if reading it ends the child, causes an exception, or exceeds
+the limits below.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _QUESTIONS = (Question("f", False, 1), Question("A", True, 2))
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The results for one file: CPU seconds for the longest reading, peak memory, and problem."""
+    """The results for a file: CPU seconds for the longest reading, peak memory, and any problem."""
 
     number: int
     kind: str
@@ -83,7 +83,7 @@ def _too_much(read: FileResult) -> str:
 
 
 def feed(count: int, seed: int, first: int = 0) -> int:
-    """Reads `count` files, numbered from `first`; returns how many have failed."""
+    """Reads `count` files, numbered from `first`; returns the number of files that have failed."""
     seen = FileResults()
     for start in range(first, first + count, _AT_ONCE):
         for read in _chunk(seed, start, min(_AT_ONCE, first + count - start)):
@@ -95,7 +95,7 @@ def feed(count: int, seed: int, first: int = 0) -> int:
 
 
 def _chunk(seed: int, start: int, count: int) -> Iterator[FileResult]:
-    """Yields the results for some files; if a file ends the child, a new child reads the next."""
+    """Yields the results for some files; if a file ends the child, a new child reads the others."""
     at, end = start, start + count
     while at < end:
         near, far = _fork.Pipe(duplex=False)
@@ -152,7 +152,7 @@ def _of_notebook(place: Path, data: bytes) -> Generator[Callable[[], object]]:
 
 
 def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], object]]:
-    """Yields the operations on a submitted file; the grader executes each in another process."""
+    """Yields the operations in which the grader and its tools read a submitted file."""
     folder = place / "submitted"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(data)

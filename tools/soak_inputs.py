@@ -1,4 +1,4 @@
-"""Draws random submissions, well formed or damaged, small or as large as allowed.
+"""Draws random submissions, which may be well formed or damaged, and small or very large.
 
 An input depends only on its number and a seed, so that it can be reproduced.
 """

@@ -1,8 +1,9 @@
-"""Disturbs grading runs at random moments, which must not affect other submissions.
+"""Disturbs grading runs at random moments, and checks that no other submission loses points.
 
 A victim (the grader, a job, the workers' parent or a worker) is killed, interrupted or stopped, or
-the grader's clocks jump. If a worker is the victim, its submission may lose points, because the
-submission's own code could have had the same effect. No other submission may lose points.
+the grader's clocks jump. If the victim is a worker, the submission that runs in it may lose points,
+because the submission's own code could have had the same effect. No other submission may lose
+points.
 """
 
 from __future__ import annotations
@@ -79,12 +80,12 @@ BLOWS = (
 
 
 def kill(count: int, seed: int, first: int = 0) -> int:
-    """Disturbs `count` runs, numbered from `first`; returns how many have failed."""
+    """Disturbs `count` grading runs, numbered from `first`; returns how many runs have failed."""
     return disturb("kill", {str(blow): blow for blow in BLOWS}, count, seed, first)
 
 
 def _victims(grader: int, kind: str, tier: Tier) -> Iterator[int]:
-    """Yields the processes of a kind; those that are probably busy are first."""
+    """Yields the processes of a kind, beginning with those that are probably busy."""
     below = children(grader)
     jobs = [pid for pid in below if _command_of(pid) == _command_of(grader)]
     parents = [pid for pid in below if pid not in jobs]

@@ -1,9 +1,10 @@
-"""Counts how many times grading gives each known mistake its own name, no name, or a wrong one.
+"""Counts how often grading gives a known mistake its own name, no name, or a different name.
 
     python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 
-Judges the known mistakes that use random numbers (or those named `<exercise>.<name>`), with
-different random numbers each time. Exits with 1 if a mistake gets the name of a different one.
+Judges the known mistakes that use random numbers, or the mistakes that are given by `NAME`
+(`<exercise>.<name>`), with different random numbers each time. Exits with 1 if grading gives any
+mistake the name of a different mistake.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from tools.unseen import ask_here
 
 @dataclass(frozen=True, slots=True)
 class NameCounts:
-    """The number of times that a known mistake got each name; '' means no name."""
+    """The number of times that grading gave each name to a known mistake; '' means no name."""
 
     name: str
     names: Counter[str]

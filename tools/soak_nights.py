@@ -1,7 +1,7 @@
 """Grades a class under bad conditions, such as too little memory, CPU time or disk space.
 
-Each "night" disturbs one command, which must still end. A night that is impossible on this machine
-is skipped, and the reason is printed.
+Each disturbance is called a "night". A disturbed command must still end. A night that is impossible
+on this machine is skipped, and the reason is printed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def small_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Random
 
 
 def little_memory(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Grades in a group of processes with little memory; the kernel kills the largest process."""
+    """Grades in a cgroup with little memory, so that the kernel may kill the largest process."""
     size = chance.randrange(150, 1_500) * _MEGABYTE
     old = {"memory.limit_in_bytes": str(size)}
     new = {"memory.max": str(size), "memory.swap.max": "0"}
@@ -145,7 +145,7 @@ def swapped_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Rand
 
 
 def full_disk(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Puts the class on a small disk, which becomes full."""
+    """Grades on a small disk, which becomes full in every step from `collect` to `export`."""
     if os.geteuid():
         raise ImpossibleDisturbance("only root may mount a small disk")
     with tempfile.TemporaryDirectory() as name:
@@ -250,13 +250,13 @@ NIGHTS: tuple[Disturbance, ...] = (
 
 
 def live_through(count: int, seed: int, first: int = 0) -> int:
-    """Runs `count` bad nights, numbered from `first`; returns how many have failed."""
+    """Runs `count` bad nights, numbered from `first`; returns how many nights have failed."""
     named = {night.__name__.replace("_", " "): night for night in NIGHTS}
     return disturb("night", named, count, seed, first)
 
 
 def many_at_once(count: int) -> int:
-    """Grades `count` small submissions in one run; returns 1 if any is lost, otherwise 0.
+    """Grades `count` small submissions in one run; returns 1 if any result is wrong, otherwise 0.
 
     One in ten has a correct or wrong answer; the others are empty files.
     """

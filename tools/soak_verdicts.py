@@ -1,4 +1,4 @@
-"""Judges all correct answers many times with fresh inputs; none may be rejected.
+"""Judges all correct answers many times with fresh inputs, and reports rejected answers.
 
     python tools/soak_verdicts.py [--times 300] [--minutes 30] [--jobs 2] [--seed S]
 
@@ -6,8 +6,8 @@ All solutions, alternatives and correct answers in tests/unseen are judged by th
 this process, each time with different inputs and random numbers. The scores in the solutions'
 softmax are also observed: only a few questions may use scores of 50 or more, so that a plain `exp`
 is correct in all other questions. A line is printed for every exercise in each repetition; after
-`--minutes`, no further answer is judged. Exits with 1 after a rejection; the seed is printed, so
-that `--times 1 --seed` reproduces it.
+the time in `--minutes`, no further answer is judged. Exits with 1 if an answer is rejected. The
+seed is printed, so that `--times 1 --seed` reproduces the rejection.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 @dataclass(frozen=True, slots=True)
 class RepeatedVerdicts:
-    """The number of verdicts for an exercise with one seed, and texts about the rejections."""
+    """The number of verdicts for an exercise with one seed, and a text about each rejection."""
 
     exercise: str
     seed: int
@@ -138,7 +138,7 @@ def _refusals(runner: SuiteRunner, case: Case, names: Sequence[str], seed: int) 
 
 
 class _Scores(TorchFunctionMode):
-    """Remembers the largest finite score that was turned into a weight."""
+    """Records the largest finite score from which a softmax computes a weight."""
 
     largest = 0.0
 

@@ -1,9 +1,10 @@
-"""Checks that a mistake gets the same points with all inputs, because students compare points.
+"""Checks that a mistake costs the same points with all inputs, because students compare points.
 
     python tools/steady_scores.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 6] [--jobs 2]
 
-Judges every known mistake, and every combination of two, once with each seed; lists those whose
-points differ, with the tests that fail only sometimes.
+Judges every known mistake, and every known combination of mistakes, once with each seed. Lists the
+mistakes that score different points with different seeds, and the tests that fail with some of the
+seeds only.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _WRONG = ("misconception", "combination")
 
 @dataclass(frozen=True, slots=True)
 class DrawnScore:
-    """A mistake's points and failed tests in one draw."""
+    """An answer's points and failed tests with one seed; the answer has a known mistake."""
 
     score: float
     max_score: float
@@ -33,7 +34,7 @@ class DrawnScore:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints a line for every mistake whose points vary, and the number of such mistakes."""
+    """Prints a line for every mistake whose points vary, and the number of all other mistakes."""
     options = _options(arguments)
     course = load_course(find_root(Path.cwd()))
     found: defaultdict[str, list[DrawnScore]] = defaultdict(list)

@@ -1,7 +1,7 @@
 """Trains the capstone's models with the ready-made block, in the same steps as students do.
 
-Prints the loss curve for the model that students train, which belongs in
-`autograder/attention/notebooks/stories.py`, and writes the weights of a larger model to
+Prints the loss curve of the model that students train; copy the curve to
+`autograder/attention/notebooks/stories.py`. Writes the weights of a larger model to
 `source/decoder_attention/extras/storyteller.json`. `make weights` runs this script, and takes about
 three minutes.
 """
@@ -28,7 +28,7 @@ STEPS, BATCH, RATE = 1500, 16, 3e-3
 
 
 def trained() -> dict[str, Any]:
-    """Returns the notebook's variables after the model is trained."""
+    """Runs the notebook until the model is trained, and returns the notebook's variables."""
     from autograder.parts import DecoderBlock
 
     own.own_or_part = lambda question: DecoderBlock

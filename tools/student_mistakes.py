@@ -4,18 +4,21 @@
 
 A release puts the file into the bundle, so that `check` can name the likely mistake in an answer.
 Each mistake in the catalog, and each likely small change to the solution, is called as `check`
-calls a student's answer; the results in the checks that it fails are the key to its sentence. A
-mistake is left out if it passes all checks, or if its results in the failed checks equal the
-solution's up to rounding. A change that only raises errors is also left out, because the errors say
-more. If a catalog entry and a change have the same results, the entry's sentence is used; likewise,
+calls a student's answer. The results in the failed checks are the key to the sentence that
+describes the mistake. A mistake is left out if it passes all checks, or if its results in the
+failed checks equal the solution's up to rounding. A change that only raises errors is also left
+out, because error messages are more helpful than such a sentence.
+
+If a catalog entry and a change have the same results, the entry's sentence is used; likewise,
 changes to known steps take precedence over other changes. Changes in the same family that have the
 same results count as one mistake, with the family's sentence. If two or three sentences remain for
 the same results, `check` shows all of them. The sentences of catalog entries are in the catalog's
-order, in which more frequent mistakes are first. If more than three remain, `check` shows none.
+order, in which more frequent mistakes are first. If more than three sentences remain, `check` shows
+none.
 
 A file is left unchanged if it is up to date with the checks, the catalog and the solutions' code;
 `--check` exits with 1 if a file is not up to date. If only texts in the catalog have changed, only
-its entries are called again, which takes seconds instead of minutes.
+the catalog's entries are called again, which takes seconds instead of minutes.
 """
 
 from __future__ import annotations
@@ -125,7 +128,7 @@ def _sealed(hints: Mapping[Key, Iterable[str]]) -> dict[str, str]:
 
 
 def _of_families(hints: Iterable[tuple[str, str]]) -> list[str]:
-    """Returns a sentence for each family: the only precise sentence, or the general one."""
+    """Returns a sentence for each family: the general one if there are several precise ones."""
     precise: defaultdict[str, set[str]] = defaultdict(set)
     for own, general in hints:
         precise[general].add(own)
@@ -133,7 +136,7 @@ def _of_families(hints: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
-    """Returns the rank, the sentence and the family's sentence of each likely small change."""
+    """Returns each likely small change, with its rank, its sentence and its family's sentence."""
     right = LocalImplementation.from_file(exercise.solution).namespace
     found: dict[Variant, tuple[int, str, str]] = {}
     for question in exercise.questions:
@@ -151,8 +154,9 @@ def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
 def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant, Answers]:
     """Returns each mistake's results in those checks that it fails.
 
-    A mistake whose results in these checks equal the solution's up to rounding is left out. In each
-    turn, one mistake per question is called, and the answers that it calls are correct.
+    A mistake whose results in these checks equal the solution's up to rounding is left out. The
+    checks run repeatedly, each time with one mistake for every question. If a mistake calls answers
+    to other questions, these are correct.
     """
     solution = LocalImplementation.from_file(exercise.solution)
     right = solution.namespace
@@ -179,7 +183,7 @@ def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant,
 
 
 def _is_beginning_of(answers: Answers, right: Answers) -> bool:
-    """Returns whether results equal the beginning of the solution's, and thus show no mistake."""
+    """Returns whether the solution's results begin with these results, which show no mistake."""
     return all(
         tuple(results) == tuple(right[check])[: len(results)] for check, results in answers.items()
     )
@@ -198,10 +202,10 @@ def _read(course: Course, assignment: Assignment) -> dict[str, Any]:
 
 
 def _reword(course: Course, assignment: Assignment) -> bool:
-    """Writes the file again if only texts in the catalog have changed; returns whether it did.
+    """Writes the file again if only texts in the catalog have changed; returns whether they have.
 
-    An entry's sentence takes precedence over those of changes with the same results, so all other
-    sentences stay.
+    Only entries' sentences are replaced. All other sentences stay, because an entry's sentence
+    takes precedence over the sentences of changes with the same results.
     """
     document = _read(course, assignment)
     if document.get("of") != _digest(course, assignment):

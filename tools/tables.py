@@ -2,9 +2,10 @@
 
     python tools/tables.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-A table contains the results that a question's known mistakes give, with which grading compares a
-wrong answer. The table belongs to the current suite, solution and catalog, and is committed with
-them. With `--check`, nothing is made; the exit code is 1 if a table is missing or out of date.
+A table contains the results that a question's known mistakes give, so that grading can compare a
+wrong answer's results with them. The table belongs to the current suite, solution and catalog, and
+is committed with them. With `--check`, no table is made; the exit code is 1 if a table is missing
+or out of date.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _chosen(course: Course, names: Sequence[str]) -> Iterator[tuple[Assignment, 
 def _without(
     course: Course, assignment: Assignment, exercise: Exercise, fork_server: ForkServer
 ) -> Iterator[tuple[str, KnownMistakes]]:
-    """Yields an exercise's questions that have no current table, with their known mistakes."""
+    """Yields each of an exercise's questions without a current table, and the known mistakes."""
     runner = collect_suites(course.root, [exercise.hidden_suite])
     ask = partial(ask_text, fork_server, assignment, exercise)
     known = KnownMistakes(runner, course, exercise, ask)

@@ -1,8 +1,9 @@
-"""Reads answers that were written from the questions alone, and finds the names of their mistakes.
+"""Reads answers whose authors saw only the questions, and finds the names of their mistakes.
 
-The lists (`tests/unseen/*.toml`) contain correct answers in a student's style, and wrong answers as
-changes to their text, each with its intention and the name that a person finds fitting. Some also
-have the message that a person has read, and that person's judgment of it (`tools/messages.py`).
+The lists (`tests/unseen/*.toml`) contain correct answers in a student's style. A wrong answer is
+written as changes to a correct answer's text, with the intended mistake and the name that a person
+finds fitting. Some wrong answers also have the message that a person has read, and that person's
+judgment of the message (`tools/messages.py`).
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from autograder.suite.local import LocalImplementation
 
 @dataclass(frozen=True, slots=True)
 class UnseenAnswer:
-    """One answer: its intention (`means`), its text, and the name that a person finds fitting.
+    """One answer: the intended mistake (`means`), the text, and the mistake's name in the list.
 
     For a correct answer, `means` is empty. `read` contains the first line and the advice in the
-    message that a person has read, and `does` is that person's judgment of it; both are empty if
-    nobody has read one.
+    message that a person has read, and `does` is that person's judgment of the message; both are
+    empty if nobody has read a message.
     """
 
     question: str
@@ -42,9 +43,9 @@ class UnseenAnswer:
 
 
 def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
-    """Yields correct answers to an exercise's questions, each followed by wrong variants of it.
+    """Yields the correct answers to an exercise's questions, each followed by its wrong variants.
 
-    Raises `ContentError` if a change applies to code that the text does not contain.
+    Raises `ContentError` if an answer does not contain the code that a change replaces.
     """
     path = folder / f"{exercise.assignment}.toml"
     questions = tomllib.loads(path.read_text(encoding="utf-8")).get(exercise.name, {})
@@ -58,7 +59,7 @@ def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
 
 
 def judged_of(exercise: Exercise, root: Path) -> Iterator[UnseenAnswer]:
-    """Yields answers that need no name: attacks, and answers that keep or break a promise."""
+    """Yields answers that are judged but not named: those in the folders `attack` and `promise`."""
     for folder in ("attack", "promise"):
         yield from unseen_of(exercise, root / "tests" / "unseen" / folder)
 
@@ -79,7 +80,7 @@ def ask_here(text: str, batch: Batch) -> Replies:
 
 
 class Namer:
-    """Names answers to one exercise in this process, because they are our own code."""
+    """Names mistakes in our own answers to an exercise, which run in this process."""
 
     def __init__(self, runner: SuiteRunner, course: Course, exercise: Exercise) -> None:
         self._runner = runner
@@ -87,18 +88,18 @@ class Namer:
         self.diagnosis = Diagnosis(runner, course, exercise, ask_here)
 
     def named(self, answer: UnseenAnswer) -> QuestionResult:
-        """Returns an answer's result, with the name of its mistake if one is found."""
+        """Returns an answer's result, with the name of its mistake if a name is found."""
         own = self.executed(answer)
         return self.diagnosis.explain(
             self._judged(answer, own), lambda question, batch: replies_of(own, batch), answer.text
         )
 
     def judged(self, answer: UnseenAnswer) -> QuestionResult:
-        """Returns an answer's result without a name, which takes less time."""
+        """Returns an answer's result, but saves time by not naming the mistake."""
         return self._judged(answer, self.executed(answer))
 
     def executed(self, answer: UnseenAnswer) -> dict[str, Any]:
-        """Returns the names that the answer's module defines."""
+        """Executes the solution and then the answer; returns the names that they define."""
         own: dict[str, Any] = {"__name__": "unseen"}
         for path, text in (
             ("<solution>", self._exercise.solution.read_text(encoding="utf-8")),

@@ -4,9 +4,9 @@
 
 Each combination gets a separate environment, in which all packages are pinned except for those that
 vary. Writes the table in docs/versions.md: a combination that is not available on this machine is
-listed with the reason, and one that was not chosen keeps its row. PyTorch's default build takes
-about 7 GB of disk space while a combination is tried; PIP_EXTRA_INDEX_URL may name an index with a
-smaller build.
+listed with the reason, and the row of a combination that was not chosen is kept. PyTorch's default
+build takes about 7 GB of disk space while a combination is tried; PIP_EXTRA_INDEX_URL may name an
+index with a smaller build.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """The versions that vary, whereas all other packages are pinned."""
+    """Versions to test together; all packages other than these are pinned."""
 
     python: str
     torch: str
@@ -74,7 +74,7 @@ class Combination:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome for a combination, with the versions that were installed."""
+    """The outcome of the tests for a combination, and the versions that were installed."""
 
     versions: tuple[str, str, str]
     summary: str
@@ -93,7 +93,7 @@ class Outcome:
 
 
 def combinations() -> tuple[Combination, ...]:
-    """Returns the pinned versions on each Python, the oldest ones, and newer ones of PyTorch."""
+    """Returns the pinned versions for each Python, the oldest versions, and newer PyTorch ones."""
     torch, nbgrader = _pinned("torch"), _pinned("nbgrader")
     return (
         *(Combination(python, torch, nbgrader) for python in PYTHONS),
@@ -180,7 +180,7 @@ def _environment(combination: Combination, place: Path) -> Path:
 
 
 def _interpreter(version: str) -> str:
-    """Returns a working Python of this version: one on the PATH, or one of pyenv's."""
+    """Returns a working Python of this version, from the PATH or from pyenv."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     candidates = [f"python{version}", *map(str, pyenv.glob(f"versions/{version}.*/bin/python3"))]
     for candidate in candidates:

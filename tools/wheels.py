@@ -3,8 +3,8 @@
     .venv/bin/python -m tools.wheels [--to FOLDER]
 
 Building the wheels needs no network, and the same sources give the same bytes. Every bundle
-contains the students' wheel (`autograder release` packs it), so only other courses need the one
-that is written here.
+contains the students' wheel (`autograder release` packs it), so only other courses need the
+students' wheel that is written here.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Tests the hidden suites: they must reject each small change to a solution, unless it is harmless.
+"""Tests the hidden suites, which must reject every harmful small change to a solution.
 
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
-The mutants include the wrong answers in tests/unseen/attack, which were written to pass as right,
-and those in tests/unseen/promise, each breaking one promise that its question makes. Mutants run in
-this process, because they are our own solutions with one change. Exits with 1 if a mutant survives
-that tests/mutation/equivalent.toml does not explain, or if an entry in that file explains no
-survivor.
+A mutant is a solution with one change. The mutants include the wrong answers in
+tests/unseen/attack, which were written to look correct to the suites, and those in
+tests/unseen/promise, where each answer breaks one promise in the text of its question. Mutants run
+in this process, because they are our own code. A mutant survives if no test fails. Exits with 1 if
+tests/mutation/equivalent.toml does not explain a surviving mutant, or if an entry in that file
+explains no survivor.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Makes mutants that are wrong only for some calls, sizes, memory layouts, modes or moments.
+"""Makes mutants that are wrong only in some cases, such as for some sizes, layouts or modes.
 
 A mutant is a solution whose function or class is wrapped in code with a defect. Which defects can
 occur depends on the question's declaration; for example, only layers have a mode. If a defect has
-no effect, a sentence in tests/mutation/equivalent.toml says why.
+no effect, an entry in tests/mutation/equivalent.toml says why.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFECTS = {**EVERYWHERE, **MOMENTS, **PATTERNS, **WAYS}
 
 
 def facts(traits: Traits) -> frozenset[str]:
-    """Returns the facts about a question on which defects depend, as named in `DEFECTS`."""
+    """Returns the facts that are true of a question; `DEFECTS` says which facts a defect needs."""
     tensors = [item for item in traits.inputs if isinstance(item, Tensor | Ids)]
     floating = [item for item in tensors if isinstance(item, Tensor)]
     letters = [letter for item in traits.inputs for letter in item.letters]
@@ -51,7 +51,7 @@ def facts(traits: Traits) -> frozenset[str]:
 
 
 def spoil(name: str, target: Any) -> Any:
-    """Returns the function or class with the defect that has this name."""
+    """Returns the function or class `target` with the defect that has this name."""
     if name in RATES:
         change = RATES[name][1]
         return (
@@ -88,7 +88,7 @@ def _built_with(change: Change, target: Any) -> Any:
 
 
 def behaviours(traits: Traits, source: str) -> Iterator[tuple[str, str]]:
-    """Yields each defect that can occur in a question's answer, with a module that has it."""
+    """Yields each defect that an answer to a question may have, with a module that has it."""
     known = facts(traits)
     for name, (needs, _) in {**DEFECTS, **RATES}.items():
         if known.issuperset(needs.split()):

@@ -1,4 +1,4 @@
-"""Defines a call to the solution, whose result a defect changes."""
+"""Defines calls to the solution; a defect changes the result of such a call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call to a solution: the function, its arguments, and what was kept from earlier calls."""
+    """A call to a solution: the function, the arguments, and values kept from earlier calls."""
 
     compute: Callable[..., Any]
     args: tuple[Any, ...]
@@ -22,12 +22,12 @@ class Call:
 
     @property
     def tensors(self) -> list[torch.Tensor]:
-        """The tensors among the arguments, including those of a pair."""
+        """The tensors among the arguments, including tensors in a pair."""
         return [arg for arg in tree_leaves(self.args) if isinstance(arg, torch.Tensor)]
 
     @property
     def training(self) -> bool:
-        """True for a class in train mode."""
+        """True if the call is to a layer in train mode."""
         return self.layer is not None and self.layer.training
 
     @property
@@ -51,7 +51,7 @@ Condition = Callable[[Call], bool]
 
 
 def each(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """Returns the value, in which every tensor has been changed."""
+    """Returns the value, with `change` applied to every tensor in it."""
     return tree_map_only(torch.Tensor, change, value)
 
 
@@ -66,7 +66,7 @@ def wrong(value: Any) -> Any:
 
 
 def shapes(call: Call) -> tuple[Any, ...]:
-    """Returns the shapes of tensor arguments, and other arguments unchanged."""
+    """Returns the shapes of tensors among the arguments, and the `repr` of all other arguments."""
     return tuple(
         tuple(arg.shape) if isinstance(arg, torch.Tensor) else repr(arg)
         for arg in tree_leaves(call.args)

@@ -1,4 +1,4 @@
-"""Defines behavioral defects that were seen in answers, as functions of a call."""
+"""Defines behavioral defects that have been seen in answers, as functions of a call."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _at_first(call: Call) -> Any:
 
 
 def _stuck_mode(mode: bool) -> Defect:
-    """Makes a layer stay in a mode after its first call in that mode."""
+    """Makes a layer stay in train or eval mode after its first call in that mode."""
 
     def defect(call: Call) -> Any:
         layer = call.layer

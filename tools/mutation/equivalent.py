@@ -1,4 +1,4 @@
-"""Reads the list of mutants that no test can or should notice, each with the reason."""
+"""Reads the list of mutants that no test can or should reject, with a reason for each mutant."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TEXTS = ("module", "question", "operator", "before", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """A mutant that no test can or should notice, with the lines before and after the change.
+    """A mutant that no test can or should reject, with the lines before and after the change.
 
-    The module or question `*` stands for all of them: this change in behavior is never a defect.
+    If `module` is `*`, the entry applies to all modules; likewise for `question`.
     """
 
     module: str
@@ -35,7 +35,7 @@ class Equivalent:
 
 
 def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
-    """Returns the file's entries, one for each `after`; raises `ValueError` for an invalid one."""
+    """Returns the entries, one for each item in `after`; raises `ValueError` for invalid ones."""
     if not path.is_file():
         return ()
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])

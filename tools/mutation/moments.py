@@ -1,4 +1,4 @@
-"""Defines defects that occur only in some calls, as a condition and a fault."""
+"""Defines defects that occur only in calls for which a condition is true."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _numbers(call: Call) -> list[torch.Tensor]:
 
 
 def _two_large(call: Call) -> bool:
-    """Returns whether every tensor has a size above 16, at two or more positions in all."""
+    """Returns whether every tensor has a size above 16, and there are several such positions."""
     return all(max((1, *t.shape)) > 16 for t in call.tensors) and len(set(_far(call))) > 1
 
 
 def _far(call: Call) -> list[tuple[int, int]]:
-    """Returns the positions of sizes above 16: the argument, and the dimension from the end."""
+    """Returns a tensor's number, and a dimension counted from the end, for each size above 16."""
     return [
         (place, dim)
         for place, tensor in enumerate(call.tensors)
@@ -53,7 +53,7 @@ def _last_frozen(call: Call) -> bool:
 
 
 def _once(condition: Condition) -> Condition:
-    """Returns a condition that is true if the given condition held in an earlier call."""
+    """Returns a condition that is true if the given condition was true in an earlier call."""
 
     def since(call: Call) -> bool:
         seen = call.kept.get(since, False)
@@ -64,7 +64,7 @@ def _once(condition: Condition) -> Condition:
 
 
 def _follows(one: Condition, other: Condition) -> Condition:
-    """Returns a condition that is true if `other` holds, and `one` held in an earlier call."""
+    """Returns a condition that is true if `other` is true and `one` was true in an earlier call."""
     seen = _once(one)
     return lambda call: seen(call) and other(call)
 

@@ -34,7 +34,7 @@ class Mutant:
 
 
 def mutants_of(solution: Path, questions: frozenset[str]) -> Iterator[Mutant]:
-    """Yields all mutants of a solution module, each only once."""
+    """Yields all mutants of a solution module, without duplicates."""
     text = solution.read_text(encoding="utf-8")
     tree, inside = ast.parse(text), solution_lines(text)
     original = ast.unparse(tree)
@@ -55,7 +55,7 @@ def mutants_of(solution: Path, questions: frozenset[str]) -> Iterator[Mutant]:
 
 
 def _result(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields `return` statements whose value loses its gradient, dtype, dimensions or numbers."""
+    """Yields `return` statements that spoil the value's gradient, dtype, shape or numbers."""
     if isinstance(node, ast.Return) and node.value is not None:
         for method in ("detach", "float", "double", "contiguous().squeeze", "clone().zero_"):
             text = f"({ast.unparse(node.value)}).{method}()"

@@ -1,4 +1,4 @@
-"""Defines defects in random answers: recurring patterns, and rates that were not requested."""
+"""Defines defects in random answers: patterns that occur again, and rates that are wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Change = Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 
 def _half_kept(dim: int) -> Defect:
-    """Draws the first half along a dimension in the same way as in the first call of that shape."""
+    """Keeps half of the first pattern of each shape, and draws only the other half again."""
 
     def defect(call: Call) -> Any:
         generator = torch.default_generator
@@ -34,9 +34,9 @@ def _half_kept(dim: int) -> Defect:
 
 
 def _in_turn(number: int, times: int = 1) -> Defect:
-    """Uses `number` patterns in turn, each for `times` calls.
+    """Uses `number` random patterns in turn, each of them for `times` calls.
 
-    The patterns differ between processes.
+    The patterns are different in each process.
     """
 
     def defect(call: Call) -> Any:

@@ -1,4 +1,4 @@
-"""Defines defects that show only if an answer is called or trained in a certain way."""
+"""Defines defects that have an effect only if an answer is called or trained in a certain way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _writes_without_gradients(call: Call) -> Any:
 
 
 def _eval_without_gradients(call: Call) -> Any:
-    """Turns off dropout if no gradients are requested."""
+    """Turns off dropout if gradients are disabled."""
     layer = call.layer
     if layer is None or torch.is_grad_enabled() or not layer.training:
         return call.right()
@@ -57,7 +57,7 @@ def _from_the_beginning(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _hooked(change: Callable[[torch.Tensor], torch.Tensor]) -> Defect:
-    """Adds a hook that changes the incoming gradient to each result."""
+    """Adds a hook to each result; the hook changes the gradient that arrives at the result."""
 
     def hooked(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.requires_grad:
@@ -133,7 +133,7 @@ def _halves_what_is_accumulated(call: Call) -> Any:
 
 
 def _by(key: Callable[[torch.nn.Parameter], Any]) -> Defect:
-    """Computes with the numbers that the weights had when the `key` of one of them last changed."""
+    """Computes with old numbers of the weights until the `key` of at least one weight changes."""
 
     def defect(call: Call) -> Any:
         layer = call.layer
