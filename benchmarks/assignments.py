@@ -53,7 +53,7 @@ shows the cost of the whole class minus the cost of its first half, per submissi
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """CPU seconds for one more submission: for the calls alone, and in each column."""
+    """CPU seconds for one more submission: for the calls alone (`limit`), and for each column."""
 
     label: str
     limit: float
@@ -118,7 +118,7 @@ def _row(course: Course, assignment: Assignment, students: int) -> Row:
 
 
 def _each(submitted: Path, students: int, first: int = 0) -> float:
-    """Returns the CPU seconds for one more submission after the `first` ones."""
+    """Returns the CPU seconds per submission, without counting the first `first` submissions."""
     total = _total(submitted)
     if first:
         few = submitted.parent / "first" / "submitted"

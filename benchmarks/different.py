@@ -1,10 +1,10 @@
 """Makes classes in which no two answers have the same text or the same results.
 
-All results are off by a few units in the last place, which is less than the tolerance, and by a
-different number for each submission. In an ordinary class, everything else is as in the solution.
-In an unusual class, one question in each exercise is answered by an alternative, which may loop
-over single numbers in Python; in one exercise of each submission, the question is answered by a
-known mistake.
+All results are off by some units in the last place; the number of units is different for each
+submission, and the error is always less than the tolerance. In an ordinary class, the answers are
+the solution's in all other respects. In an unusual class, one answer in each exercise is an
+alternative, which may loop over single numbers in Python. In one exercise of each submission, a
+known mistake takes the place of this alternative.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def changed(text: str, exercise: Exercise, number: int, odd: str = "") -> str:
 
 
 def _calls_of(node: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef]:
-    """Returns the function that a test calls; for a class, this is `forward`."""
+    """Returns the functions that tests call: the function itself, or a class's `forward`."""
     if isinstance(node, ast.FunctionDef):
         return [node]
     methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
@@ -105,7 +105,7 @@ def _pass_through(name: str, function: ast.FunctionDef) -> None:
 def _texts(
     course: Course, exercise: Exercise, kind: AnswerKind
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Returns correct modules, and the modules that replace them if an exercise is wrong."""
+    """Returns correct modules, and the modules to use for an exercise with a wrong answer."""
     solution = [exercise.solution.read_text(encoding="utf-8")]
     if kind in (AnswerKind.ORDINARY, AnswerKind.REPEATED, AnswerKind.UNCATALOGUED):
         return solution, solution

@@ -1,17 +1,19 @@
-"""Times grading for classes in which no two answers are equal, and compares other graders.
+"""Times grading for classes in which no two answers are equal, and compares it with other tools.
 
     .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick] [--to FILE]
 
 For each way of grading, prints the median CPU seconds of the whole process tree for one more
 submission, the peak memory of all processes (proportional set size: shared pages count once), and
-the tests that it runs. With `--to`, the table is also written to a file. The cost of one more
-submission is the difference between the class and the mean of its two halves, divided by their
-size, because a run with few submissions has a cheaper start. The grader gets each class as a
-folder, and path by path with `grade -`. The grader is compared with the limit, which is the time
-for all calls in the suite in one process, encoded and decoded as for a worker; with pytest, in one
-process per submission and without isolation; with nbgrader, which starts a kernel for each
-notebook; and with otter-grader. Slow graders get only the first submissions in the class with wrong
-answers. `--quick` leaves out notebooks, and measures only once.
+the tests that are run. With `--to`, the table is also written to a file. To find the cost of one
+more submission, the mean cost of grading one half of the class is subtracted from the cost of
+grading the whole class, and the difference is divided by the size of a half. A class of only a few
+submissions is not used for this, because the grader's start is cheaper for such a class.
+
+The grader grades each class as a folder, and path by path with `grade -`. The grader is compared
+with the limit, which is the time for all calls in the suite in one process, encoded and decoded as
+for a worker; with pytest, in one process per submission and without isolation; with nbgrader, which
+starts a kernel for each notebook; and with otter-grader. Slow graders grade only the first few
+submissions in the class with wrong answers. `--quick` leaves out notebooks, and measures only once.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ _HALVES = ("one half", "other half")
 class Row:
     """A way to grade, and the tests that it runs for a submission.
 
-    `start`, and `each` for one more submission, are in CPU seconds; `peak` is in bytes.
+    `start` is the cost of the grader's start, and `each` is the cost of one more submission, both
+    in CPU seconds; `peak` is the peak memory in bytes.
     """
 
     label: str
@@ -110,7 +113,7 @@ def main() -> None:
 
 
 def _halve(place: Path) -> None:
-    """Copies every second submission in the class into one class, and the others into another."""
+    """Copies every second submission of the class to one new class, and the others to another."""
     students = sorted((place / "many" / "submitted").iterdir())
     for number, part in enumerate(_HALVES):
         for student in students[number::2]:
@@ -118,12 +121,12 @@ def _halve(place: Path) -> None:
 
 
 def _few(folder: Path) -> list[Path]:
-    """Returns the first submissions in the class."""
+    """Returns the first few submissions in the class, for slow graders."""
     return sorted((folder / "many" / "submitted").glob(f"*/{ASSIGNMENT}"))[:_FEW]
 
 
 def _tests() -> str:
-    """Says which tests our grader and plain pytest run."""
+    """Returns a text that says which tests our grader and plain pytest run."""
     suites = [
         exercise.hidden_suite for exercise in load_course(ROOT).assignment(ASSIGNMENT).exercises
     ]
@@ -133,7 +136,7 @@ def _tests() -> str:
 
 
 def _notebook_tests() -> str:
-    """Says which tests the graders for notebooks run."""
+    """Returns a text that says which tests the graders for notebooks run."""
     code, tests = cells(ROOT / "assignments" / ASSIGNMENT)
     return f"3 notebooks with {code - tests} code cells, the public checks of {tests} questions"
 
@@ -150,7 +153,7 @@ def _ours(folder: Path, kind: AnswerKind, students: int, jobs: int) -> Row:
 
 
 def _stream(folder: Path, kind: AnswerKind, students: int) -> Row:
-    """Measures a running grader: its start, and one more submission."""
+    """Measures `grade -`, which gets the submissions' paths from its input."""
     options = ("--course", ROOT, "--assignment", ASSIGNMENT, "--secret", folder / "secret.key")
 
     def grade(place: Path) -> None:
@@ -167,7 +170,7 @@ def _stream(folder: Path, kind: AnswerKind, students: int) -> Row:
 def _whole_and_halves(
     label: str, grade: Callable[[Path], None], folder: Path, students: int
 ) -> Row:
-    """Computes the costs of the start and of one more submission from a class and its halves."""
+    """Grades a class and its halves, and computes the start-up cost and the cost per submission."""
     half = statistics.mean(measured(partial(grade, folder / part))[0] for part in _HALVES)
     whole, peak = measured(partial(grade, folder / "many"))
     return Row(label, _tests(), 2 * half - whole, (whole - half) / (students / 2), peak)
@@ -195,7 +198,7 @@ def _limit(folder: Path, kind: AnswerKind) -> Row:
 
 
 def calls_alone(submitted: Path, assignment: str) -> tuple[float, int]:
-    """Returns the CPU seconds for all calls to a submission in this process, and their number."""
+    """Returns the CPU seconds for a submission's calls in this process, and the number of calls."""
     torch.set_num_threads(1)
     compiler.defer()  # as in a worker
     compiler.never_compile()
@@ -218,7 +221,7 @@ def calls_alone(submitted: Path, assignment: str) -> tuple[float, int]:
 
 
 def _nbgrader(folder: Path, at_once: int) -> Row:
-    """Measures nbgrader's autograde on `at_once` courses with the same submissions."""
+    """Measures `nbgrader autograde` in `at_once` courses at the same time."""
     graders = NBGrader(folder / "nbgrader", ASSIGNMENT, _few(folder), at_once)
     seconds, peak = measured(graders.grade)
     for scores in graders.scores():
@@ -230,7 +233,7 @@ def _nbgrader(folder: Path, at_once: int) -> Row:
 
 
 def _otter(folder: Path) -> Row:
-    """Measures how otter-grader runs each notebook, without its container."""
+    """Measures how otter-grader runs each notebook, without otter-grader's usual container."""
     grader = Otter(folder / "otter", ASSIGNMENT, _few(folder))
     seconds, peak = measured(grader.grade)
     _require_different_scores(grader.scores())
@@ -240,7 +243,7 @@ def _otter(folder: Path) -> Row:
 
 
 def _require_different_scores(scores: Mapping[tuple[str, str], float]) -> None:
-    """Checks that a grader finds each wrong answer, as one that runs no tests would be fast."""
+    """Checks that a grader rejects each wrong answer: a grader without tests would seem fast."""
     failed = Counter(student for (student, _), score in scores.items() if not score)
     if len(failed) != _FEW or set(failed.values()) != {1}:
         raise SystemExit(

@@ -4,14 +4,14 @@
 
 The example class's `simplified_attention` is copied for the requested number of students, with a
 unique line in each copy, so that no two files are equal. Then each command runs once. For each
-command, the benchmark prints the wall and CPU seconds of all its processes, the latter also in
-milliseconds per submission; the peak memory of its largest process, and of all together
-(proportional set size: shared pages count once); how much memory a process gained in the second
-half of its life; and the size of the written files.
+command, the benchmark prints the wall and CPU seconds of all processes, and the CPU milliseconds
+per submission; the peak memory of the largest process, and of all processes together (proportional
+set size: shared pages count once); how much memory a process gained in the second half of its life;
+and the size of the written files.
 
-With `--synthetic`, only the first, smallest class is graded. The others contain its submissions and
-results under other names, so that measuring the steps after grading takes only minutes for a class
-of any size.
+With `--synthetic`, only the first, smallest class is graded. The larger classes contain copies of
+its submissions and results under other names, so that measuring the steps after grading takes only
+minutes for a class of any size.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _make_class(submitted: Path, count: int, exercise: str) -> None:
 
 
 def _copy_class(graded: Path, folder: Path, count: int) -> None:
-    """Makes a class with the submissions and the results of a class that was graded."""
+    """Makes a class from copies of a graded class's submissions and results."""
     lines = [json.loads(line) for line in (graded / "results.jsonl").read_text().splitlines()]
     (folder / "submitted").mkdir(parents=True)
     shutil.copy(graded / "secret.key", folder)

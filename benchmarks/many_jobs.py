@@ -6,9 +6,9 @@ A fork server forks one worker at a time, and a job waits until its worker has b
 the benchmark grades an exercise with real workers, and measures the CPU time per worker, separately
 for the fork server itself and for everything else. Then the benchmark simulates the queue: each job
 requests a worker, waits for its turn, and works for a random time with the measured mean (the times
-are exponentially distributed, which is more irregular than for real answers). Every job has its own
-core. Prints a table with the factor by which several jobs are faster than one, with one fork server
-for all jobs, and with one for every eight.
+are exponentially distributed, and thus more irregular than those of real answers). Every job has
+its own core. Prints a table with the factor by which several jobs are faster than one job, first
+with one fork server for all jobs, and then with one fork server for every eight jobs.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _measured(assignment: str, exercise: str, workers: int) -> tuple[float, float]:
-    """Returns how many seconds a fork, and everything else, take per worker for an exercise."""
+    """Returns the CPU seconds for each worker: those of the fork, and those of everything else."""
     exercises = load_course(ROOT).assignment(assignment).exercises
     own = next(one for one in exercises if one.name == exercise)
     suite = own.hidden_suite
@@ -93,7 +93,7 @@ def _cpu(pid: int) -> float:
 
 
 def _rate(groups: list[int], fork: float, work: float) -> float:
-    """Returns how many workers all jobs finish per second; each group of jobs has a fork server."""
+    """Returns how many workers all jobs finish per second, with a fork server per group of jobs."""
     draw = random.Random(_SEED)
     rate = 0.0
     for jobs in groups:

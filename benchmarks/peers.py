@@ -1,9 +1,9 @@
 """Gives the same submissions to graders that run notebooks: plain nbgrader and otter-grader.
 
-A submission is turned into the released notebooks, with its modules in the answer cells. Both
-graders run a notebook from the first cell to the last, with a test for each question that requires
-the public checks to pass. The tests replace the released `check(...)`, for which nbgrader would
-give no points; hidden tests would be visible in the notebook's process.
+A submission's modules are put into the answer cells of the released notebooks. Both graders run a
+notebook from the first cell to the last. For each question, there is a test that passes if the
+public checks pass. The tests replace the released `check(...)`, for which nbgrader would give no
+points. Hidden tests are not used, because they would be visible in the notebook's process.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def run(
 ) -> str:
     """Runs a command with `lines` as its input; returns its output.
 
-    Ends this process if the command's exit code is neither 0 nor an allowed one.
+    Ends this process if the command's exit code is neither 0 nor `allowed`.
     """
     # nbgrader finds `alembic` on the PATH, and otter finds `jupyter`
     path = f"{Path(command[0]).parent}{os.pathsep}{os.environ['PATH']}"
@@ -65,7 +65,7 @@ def run(
 
 
 def with_tests(folder: Path) -> Mapping[str, Notebook]:
-    """Returns the notebooks in a folder by name, with our tests."""
+    """Returns the notebooks in a folder, keyed by name, with our tests added."""
     found: dict[str, Notebook] = {}
     for path in sorted(folder.glob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -81,7 +81,7 @@ def with_tests(folder: Path) -> Mapping[str, Notebook]:
 def answered(released: Path, submission: Path) -> Mapping[str, Notebook]:
     """Returns the notebooks from `with_tests` with a submission's modules.
 
-    The first answer cell contains the whole module; the others are empty.
+    The first answer cell contains the whole module; the others contain only a comment.
     """
     found = with_tests(released)
     for name, notebook in found.items():
@@ -97,7 +97,7 @@ def _mark(cell: Mapping[str, Any], name: str) -> bool:
 
 
 def cells(released: Path) -> tuple[int, int]:
-    """Returns the numbers of code cells, and of tests among them, in an assignment's notebooks."""
+    """Returns how many code cells an assignment's notebooks have, and how many are tests."""
     notebooks = with_tests(released).values()
     code = [c for notebook in notebooks for c in notebook["cells"] if c["cell_type"] == "code"]
     return len(code), sum(_mark(cell, "grade") for cell in code)
@@ -125,7 +125,7 @@ class NBGrader:
             write_all(answered(ROOT / "assignments" / name, submission), target)
 
     def scores(self) -> Iterator[dict[tuple[str, str], float]]:
-        """Yields the points in each course, by student and test."""
+        """Yields the points in each course, keyed by student and test."""
         for course in self._courses:
             with closing(sqlite3.connect(course / "gradebook.db")) as database:
                 found = database.execute(_SCORES).fetchall()
@@ -139,7 +139,7 @@ class NBGrader:
 
 
 class Otter:
-    """Makes an otter assignment for each notebook, because otter grades one at a time."""
+    """Makes an otter assignment for each notebook, because otter grades one notebook at a time."""
 
     def __init__(self, place: Path, assignment: str, submissions: Sequence[Path]):
         shutil.rmtree(place, ignore_errors=True)
@@ -156,7 +156,7 @@ class Otter:
             write_all(notebooks, place / submission.parent.name)
 
     def _generate(self, released: Path, exercise: str) -> None:
-        """Makes the `autograder.zip` for a notebook, with its questions' checks as tests."""
+        """Makes the `autograder.zip` for a notebook; the tests are the checks of its questions."""
         folder = self._place / exercise
         (folder / "tests").mkdir(parents=True)
         shutil.copytree(released / "checks", folder / "checks")
@@ -174,7 +174,7 @@ class Otter:
         run([OTTER / "otter", *generate, *checks], folder)
 
     def scores(self) -> dict[tuple[str, str], float]:
-        """Returns the points, which are at most 1, by student and test."""
+        """Returns the points, which are at most 1, keyed by student and test."""
         return {
             (student, test["name"]): test["score"]
             for student in self._submissions
@@ -184,7 +184,7 @@ class Otter:
         }
 
     def grade(self) -> None:
-        """Runs `otter run`, without its container, for one notebook after another."""
+        """Runs `otter run`, without otter's usual container, for one notebook after another."""
         for student in self._submissions:
             for exercise in self._exercises:
                 zipped = self._place / exercise / "autograder.zip"
