@@ -1,4 +1,4 @@
-"""Shows a student's results in a terminal, with the colors and symbols that it supports."""
+"""Shows a student's results in a terminal; uses colors and symbols only if it can show them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SENTENCES = ("likely: ", "next step: ", "remember: ", "the same in ")
 
 
 class Screen:
-    """Writes results; with `is_plain`, for screen readers, nothing is drawn or overwritten."""
+    """Writes results; if `is_plain` is true, uses only plain text, for screen readers."""
 
     def __init__(self, console: Console, is_plain: bool = False) -> None:
         self.console = console
@@ -67,7 +67,7 @@ class Screen:
             self.question(question, everything)
 
     def question(self, result: CheckedQuestion, everything: bool = False) -> None:
-        """Writes one question, its failing checks, and help."""
+        """Writes one question, its failing checks, and the command that shows a hint."""
         from ..student import LOOKS, as_text
 
         head, *rest = as_text(result, everything).split("\n")
@@ -142,7 +142,7 @@ def _can_show(signs: str, console: Console) -> bool:
 
 
 def _saved(at: float | None) -> str:
-    """Says how long ago a notebook was saved, because edits since then were not checked."""
+    """Says how long ago a notebook was saved, because edits since then have not been checked."""
     if at is None:
         return ""
     minutes = int((time.time() - at) / 60)

@@ -27,13 +27,13 @@ _plain = click.option(
 
 
 def _place(folder: Path | None, names: tuple[str, ...]) -> Path:
-    """Returns the assignment's folder: `homework` for `homework/scores.py`."""
+    """Returns the assignment's folder, such as `homework` for the argument `homework/scores.py`."""
     return folder or next((Path(name).parent for name in names if Path(name).name != name), Path())
 
 
 @contextlib.contextmanager
 def _document_alone(is_asked: bool) -> Iterator[None]:
-    """Sends all printed text, even that of an answer's child processes, to stderr if `is_asked`.
+    """If `is_asked` is true, sends all printed text to stderr, even from answers' child processes.
 
     Standard output then contains only the JSON document.
     """
@@ -104,7 +104,7 @@ def check(
 
 
 def _show_more(screen: Screen, folder: Path, question: str, rule: str) -> None:
-    """Shows the texts for a correct answer: its star, what to read next, and other solutions."""
+    """Shows texts for a correct answer: the second star, further reading, and other solutions."""
     from ..student import afterwards, other_ways, star_of
 
     if star := star_of(folder, question, rule):

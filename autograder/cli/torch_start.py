@@ -1,4 +1,4 @@
-"""Saves time by not collecting garbage while torch is loaded and when the process ends.
+"""Saves time by not collecting garbage while torch is being loaded and when the process ends.
 
 torch creates very many objects: at the end of a process, collecting garbage takes a third of the
 time that loading torch takes, and freeing the objects one by one takes another tenth.
@@ -35,10 +35,10 @@ def loading() -> Iterator[None]:
 
 
 class FastExit:
-    """Ends a process that has loaded torch, without freeing its objects, if `code` is set.
+    """If `code` is set, ends the process with this exit code, without freeing torch's objects.
 
-    Create it before other functions are registered with `atexit`, because functions that are
-    registered later run earlier.
+    Create this object before other functions are registered with `atexit`, so that it ends the
+    process after they have run: `atexit` runs functions in reverse order.
     """
 
     def __init__(self) -> None:

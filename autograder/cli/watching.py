@@ -27,7 +27,7 @@ class _Quit(Exception):
 
 
 class Watch:
-    """The state of a run of `autograder watch`: its results, and the question that is shown."""
+    """The state of a session of `autograder watch`: the results, and the question that is shown."""
 
     def __init__(self, screen: Screen, folder: Path, exercises: tuple[str, ...]) -> None:
         self._screen, self._folder, self._exercises = screen, folder, exercises
@@ -40,7 +40,7 @@ class Watch:
         self._passed: set[str] = set()
 
     def run(self) -> None:
-        """Checks everything, then each saved file, until the user presses q or Ctrl-C."""
+        """Checks all files, then each file that is saved, until the user presses q or Ctrl-C."""
         from ..student import saved_exercises
 
         try:
@@ -141,7 +141,7 @@ class Watch:
         return {item.question: item.standing for _, item in questions}
 
     def _follow(self, before: dict[str, Standing]) -> None:
-        """Shows a question whose outcome the save changed, even if `n` has chosen another one."""
+        """Selects a question whose outcome has changed, even if the user has selected another."""
         changed = [item for item in self._open() if before.get(item.question) != item.standing]
         if changed:
             self._focus = changed[0].question
@@ -168,7 +168,7 @@ class Watch:
 
 
 class KeyReader:
-    """Reads keys as they are pressed; outside a terminal, only waits."""
+    """Reads keys as they are pressed; if the input is not a terminal, only waits."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stdin is not None and sys.stdin.isatty()
