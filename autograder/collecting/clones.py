@@ -53,9 +53,10 @@ def clones_in(
 ) -> tuple[list[Clone], list[RefusedFile]]:
     """Returns the clones in a folder, and the files next to them that are left out.
 
-    The folder must be a repository, or most of its members must be (a single student's `.git` is
-    not enough); otherwise, both lists are empty. All other folders in the folder are then read as
-    clones, too. `logins` contains logins from a roster, in lower case.
+    The folder must be a repository, or most of the files and folders in it must be repositories or
+    groups of repositories; otherwise, both lists are empty. A few repositories are not enough,
+    because a single student's folder may contain a `.git`. If most are repositories, the other
+    folders are read as clones, too. `logins` contains logins from a roster, in lower case.
     """
     others: list[RefusedFile] = []
     paths = list(_clones(folder, (), assignments, others))
@@ -126,7 +127,7 @@ def _are_most(some: Sequence[Path], every: Sequence[Path]) -> bool:
 
 
 def _slug(names: Sequence[str], logins: Collection[str]) -> str:
-    """Returns the most frequent prefix before a login in the names; of several, the shortest."""
+    """Returns the most frequent prefix before a login in the names (if tied, the shortest)."""
     found = Counter(
         name[: -len(login)]
         for name in names
@@ -137,9 +138,10 @@ def _slug(names: Sequence[str], logins: Collection[str]) -> str:
 
 
 def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
-    """Returns the login: a repository's name without its prefix.
+    """Returns the login of a repository's owner, which is the repository's name without a prefix.
 
-    The prefix is the name of the outer folder, or of the assignment, or else `slug`.
+    The prefix is the name of the outer folder or, if the repository's name does not begin with it,
+    the name of the assignment or, as a last resort, `slug`.
     """
     name, around = place.name, f"{place.parent.name.removesuffix(_SUBMISSIONS)}-"
     if place.parent.name.endswith(_SUBMISSIONS) and name.startswith(around):
@@ -152,7 +154,7 @@ def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
 
 
 def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
-    """Returns the paths that most repositories contain because they come from the template."""
+    """Returns the paths that most repositories contain; such files are probably the template's."""
     if len(clones) < _A_CLASS:
         return frozenset()
     found = Counter(path for clone in clones for path in _uploads(clone.folder, ()))
@@ -164,8 +166,8 @@ def answers_of(
 ) -> Iterator[DownloadEntry | RefusedFile]:
     """Yields a clone's exercise files, those nearest to the top first, and then its other files.
 
-    As in every upload, an instructor is informed about files with other names. Only names are
-    examined; no file is read yet.
+    As with other uploads, an instructor is informed about files that are not exercise files. Only
+    names are examined; no file is read yet.
     """
     seen: dict[str, int] = {}
     others: list[tuple[str, ...]] = []
@@ -190,7 +192,7 @@ def answers_of(
 def _kept(
     clone: Clone, others: Sequence[tuple[str, ...]], is_packed: bool
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields the files that don't answer any exercise, one per name; archives may stay packed."""
+    """Yields one file for each name in `others`; if `is_packed` is true, archives stay packed."""
     names: set[str] = set()
     for own in others:
         if own[-1].casefold() not in names:

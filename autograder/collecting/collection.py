@@ -45,9 +45,9 @@ class CollectReport:
     """The outcome of a collection: submissions, files left out and why, and notes.
 
     `waiting` contains new submissions, from this and earlier collections, that an instructor has to
-    look at, because the files that they would replace were edited by hand. `looks` contains notes
-    about new files that don't answer any exercise, and about unusable times in a table. `asked`
-    contains requests for a second look at a grade, which are not part of a submission.
+    look at, because they would replace files that were edited by hand. `looks` contains notes about
+    new files that don't answer any exercise, and about unusable times in a table. `asked` contains
+    students' requests for a second look at a grade; these requests are not part of a submission.
     """
 
     collected: tuple[CollectedSubmission, ...]
@@ -59,19 +59,19 @@ class CollectReport:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Students with a file that was left out although it may be an answer."""
+        """The students who submitted a file that was left out although it may be an answer."""
         return tuple(sorted({item.student for item in self.skipped if item.student}))
 
 
 @dataclass(frozen=True, slots=True)
 class CollectOptions:
-    """The information about a download that its file names do not contain.
+    """The information about a download that can't be found in the names of its files.
 
     `assignment` is the assignment to which all files belong. `logins` maps code-classroom logins,
     in lower case, to students. `times` is a platform's own table of times. `ends` returns a
-    submission's deadline if the class counts the last submission that is on time. `owners` contains
-    the owners of each outermost folder if the platform itself states them, so that no name has to
-    be interpreted.
+    submission's deadline, or None if late submissions count as well. `owners` maps each outermost
+    folder to its owners if the platform itself states them; the folders' names are then not
+    interpreted.
     """
 
     assignment: str | None = None
@@ -89,10 +89,11 @@ def collect(
 ) -> CollectReport:
     """Copies the files in archives and folders into `submitted/<student>/<assignment>/`.
 
-    `exercises` contains the course's assignments with their exercises. An existing submission is
-    kept in `earlier/` next to `submitted`. The origins of submissions are stored in the class's
-    `collected.csv`. Raises `UserError` without collecting anything if a source can't be read, if
-    the target can't be written, or if different students' files would get mixed up.
+    `exercises` maps each of the course's assignments to its exercises. A submission that is
+    replaced by a newer one is kept in `earlier/` next to `submitted`. The origins of submissions
+    are stored in the class's `collected.csv`. Raises `UserError` without collecting anything if a
+    source can't be read, if the target can't be written, or if different students' files would get
+    mixed up.
     """
     settings = options or CollectOptions()
     if settings.assignment is not None and settings.assignment not in exercises:
@@ -198,7 +199,7 @@ class _Collection:
             )
 
     def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:
-        """Returns a file's owners (for a group, all members), or why they are unknown."""
+        """Returns a file's owners (a group's members), or the reason why they are unknown."""
         place = layout.place(entry.path, entry.is_archive)
         if isinstance(place, str) or self._owners:
             return place
@@ -276,7 +277,7 @@ def _somebody(entry: DownloadEntry, reason: str) -> Owner | None:
 
 
 def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
-    """Returns the owner of a file that was rejected, judging by its path or outermost name."""
+    """Returns the owner of a rejected file, judging by its path; None if the path is unsafe."""
     parts = refused.path.split("/")
     if ".." in parts or "" in parts:
         return None
@@ -285,7 +286,7 @@ def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
 
 
 def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
-    """Returns the owners that Gradescope's export names, or {} for any other download."""
+    """Returns the owners that are listed in a Gradescope export, or {} for any other download."""
     path = metadata_path(entry.path for entry in entries)
     if path is None:
         return {}
@@ -297,7 +298,7 @@ def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
 
 
 def _origin(pile: Pile, made: CollectedSubmission, source: str, email: str) -> Origin:
-    """Returns a submission's row in `collected.csv`; `email` is from the table of times."""
+    """Returns a submission's row for `collected.csv`; `email` comes from the table of times."""
     owner = pile.owner
     return Origin(
         student=for_file_name(pile.student),  # the name that all later steps will use

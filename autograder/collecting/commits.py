@@ -1,10 +1,10 @@
-"""Reads from a repository's files when its last commit was made.
+"""Finds the time of a repository's last commit by reading the repository's files.
 
-No program is started, because git obeys the repository's settings, which a student controls: with
-`fetch.bundleURI` and `extensions.partialClone`, even `git rev-list` runs a hook. Only a limited
-number of bytes is read, and only from regular files in real folders below `.git`. If git would have
-to look elsewhere (alternates, a remote, a `.git` file that names a different folder), the time is
-unknown.
+The program `git` is not used, because it obeys the repository's settings, which a student controls:
+with `fetch.bundleURI` and `extensions.partialClone`, even `git rev-list` runs a hook. Only a
+limited number of bytes is read, and only from regular files in real folders below `.git`. If the
+commit is stored elsewhere (in alternates, on a remote, or in a folder to which a `.git` file
+points), the time is unknown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class _UnknownTime(Exception):
-    """Raised if the time is not in the repository, or not in the form in which git writes it."""
+    """Raised if the commit's time is missing, or is not in the form in which git writes times."""
 
 
 def is_repository(folder: Path) -> bool:
@@ -47,7 +47,7 @@ def is_repository(folder: Path) -> bool:
 
 
 def committed(folder: Path) -> datetime | None:
-    """Returns the last commit's time by the committer's clock, or None if it is unknown."""
+    """Returns the last commit's time (by the committer's clock), or None if it is unknown."""
     try:
         top = os.open(folder / ".git", _FOLDER)
     except OSError:
@@ -148,7 +148,7 @@ class _Index:
     size: int
 
     def find(self, name: bytes) -> int | None:
-        """Returns the object's offset, or None if it is not in this pack."""
+        """Returns an object's offset in this pack, or None if the object is not in it."""
         if os.pread(self.file, len(_INDEX), 0) != _INDEX:
             return None
         low, high = (self._count(name[0] - 1) if name[0] else 0), self._count(name[0])
@@ -196,7 +196,7 @@ class _Pack:
         raise _UnknownTime
 
     def _header(self, at: int) -> tuple[int, int | None, int]:
-        """Returns an object's kind, the offset of a delta's base, and the offset of the data."""
+        """Returns an object's kind, the offset of its base (for a delta), and its data's offset."""
         head = os.pread(self.file, 32 + self.index.size, at)
         kind, end = head[0] >> 4 & 7, 0
         while head[end] & 0x80:  # skip the size, which zlib also knows
@@ -215,7 +215,7 @@ class _Pack:
 
 
 def _inflated(file: int, at: int) -> bytes:
-    """Decompresses the data that begins at an offset; raises an error if it is too long."""
+    """Decompresses the data that begins at an offset; raises an error if the data is too long."""
     inflating, data = zlib.decompressobj(), b""
     # also limit the compressed data, because a stream may go on without containing any text
     for _ in range(2 * _MOST_OF_COMMIT // _PIECE):
@@ -229,7 +229,7 @@ def _inflated(file: int, at: int) -> bytes:
 
 
 def _applied(delta: bytes, base: bytes) -> bytes:
-    """Applies a delta: copies pieces of its base, and inserts new bytes."""
+    """Applies a delta to its base: copies pieces of the base, and inserts new bytes."""
     made, at = bytearray(), _past_number(delta, _past_number(delta, 0))
     while at < len(delta):
         code, at = delta[at], at + 1
@@ -249,7 +249,7 @@ def _applied(delta: bytes, base: bytes) -> bytes:
 
 
 def _past_number(data: bytes, at: int) -> int:
-    """Returns the offset after a number that is encoded with seven bits in each byte."""
+    """Returns the offset that follows a number that is encoded with seven bits in each byte."""
     while data[at] & 0x80:
         at += 1
     return at + 1

@@ -1,7 +1,7 @@
-"""Lists the outermost files in a download; their contents are read only on request.
+"""Lists the files in a download; the contents, including nested archives, are read on request.
 
 Nothing is unpacked to disk. An unsafe file is rejected with a reason; the other files are still
-read. Each submission has its own limits, so that no submission can use up another's.
+read. Each submission has its own limits, so that no submission can use up the limits of another.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BROKEN = (
 def files_in(
     archive: zipfile.ZipFile, path: tuple[str, ...]
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields the files of an open archive, with their paths below `path`."""
+    """Yields the files of an open archive; their paths begin with `path`."""
     seen: set[tuple[str, ...]] = set()
     for number, info in enumerate(archive.infolist()):
         if info.filename.endswith("/"):
@@ -165,8 +165,8 @@ def _unpacked(
 class _StudentsArchive(io.BytesIO):
     """A student's archive in memory; raises an error for a file list that is too long to read.
 
-    `zipfile` reads the whole list when it opens an archive, and each entry then takes ten times its
-    size in memory.
+    `zipfile` reads the whole list when it opens an archive, and each entry then takes ten times as
+    much memory as in the archive.
     """
 
     is_open = False

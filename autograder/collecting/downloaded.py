@@ -36,7 +36,7 @@ class DownloadEntry:
 
     @property
     def is_archive(self) -> bool:
-        """True for a zip that will be unpacked."""
+        """True if the file is a zip that will be unpacked."""
         return self.path[-1].lower().endswith(".zip") and not self.stays_packed
 
 
@@ -52,8 +52,8 @@ class AcceptedFile:
 class RefusedFile:
     """A file that was not accepted, and the reason why.
 
-    `student` is the student whose work is now missing; it is empty if the file belongs to nobody,
-    or if another file counts instead.
+    `student` is the student whose work is missing because of this; it is empty if the file belongs
+    to nobody, or if another file counts instead.
     """
 
     path: str

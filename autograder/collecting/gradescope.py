@@ -38,7 +38,7 @@ _Loader.add_multi_constructor("!", _plain)
 
 
 def read_submitters(data: bytes) -> Submitters:
-    """Returns the owners of each folder in an export; raises `UserError` for any other file."""
+    """Returns the owners of each folder in an export; raises `UserError` for unusable data."""
     try:
         if len(data) > _MAX_BYTES:
             raise ValueError("it is larger than any export")
@@ -70,7 +70,7 @@ def _owners(folder: str, entry: Mapping[str, Any]) -> Iterator[Owner]:
 
 
 def _word(value: object) -> str:
-    """Returns a string or a number as text; "" for a list, which could become gigabytes of text."""
+    """Returns a string or a number as text, or "" for a list, whose text could take gigabytes."""
     return str(value).strip() if isinstance(value, str | int) else ""
 
 

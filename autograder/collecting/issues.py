@@ -1,6 +1,7 @@
 """Reads requests for a second look that are not in uploads, but in issues, tables and folders.
 
-Issues are given as a JSON list, as the APIs and command-line tools of GitHub and GitLab write it.
+Issues are read from a JSON list in the format of the APIs and command-line tools of GitHub and
+GitLab.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _ISSUES = f"a JSON list of issues, such as the output of `gh issue list --json {
 
 @dataclass(frozen=True, slots=True)
 class FoundRequest:
-    """A request as it was found: the student's login, name or address, the text and its source.
+    """A student's request: the student's login, name or address, and the request's text and source.
 
     `repository` is the name of the issue's repository. `assignment` and `question` are empty unless
     they are stated outside the text.
@@ -134,7 +135,7 @@ def _first(document: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _text(value: object) -> str:
-    """Returns a JSON value as text that can be encoded: JSON may contain a lone surrogate."""
+    """Returns a JSON value as text; replaces lone surrogates, which can't be encoded as UTF-8."""
     return str(value).encode("utf-8", "replace").decode()
 
 

@@ -23,7 +23,7 @@ UNCLEAR = "which assignment is it? use --assignment"
 
 @dataclass(frozen=True, slots=True)
 class OwnedFile:
-    """A file's owners, its assignment (if a folder names it), and its path in their folder."""
+    """A file's owners, the assignment that a folder names, and the path in the owners' folder."""
 
     owners: tuple[Owner, ...]
     assignment: str | None
@@ -43,7 +43,7 @@ class CourseNames:
 
     @property
     def exercises(self) -> frozenset[str]:
-        """The names of all exercises or, if an assignment has been chosen, of its exercises."""
+        """The exercises' names: those in the chosen assignment, or all if none has been chosen."""
         return frozenset(
             name
             for name, belongs in self._of_exercise.items()
@@ -54,27 +54,27 @@ class CourseNames:
         return is_answer(file, self._of_exercise)
 
     def standard(self, file: str) -> tuple[str, int]:
-        """Returns a file's name as the course writes it, and the file's number if it is a copy."""
+        """Returns a file's name as the course writes it, and a number if the file is a copy."""
         return standard_name(file, self._of_exercise)
 
     def exercises_of(self, assignment: str) -> tuple[str, ...]:
         return tuple(name for name, own in self._of_exercise.items() if assignment in own)
 
     def fits(self, file: str) -> Sequence[str]:
-        """Returns the assignments that contain an exercise with a file's name."""
+        """Returns the assignments that contain an exercise with the same name as the file."""
         stem = file.rpartition(".")[0]
         return self._of_exercise.get(stem, ()) if self.is_exercise(file) else ()
 
     def folder(self, name: str) -> str | None:
-        """Returns the assignment after which a folder is named, however the words are joined."""
+        """Returns the assignment with the same name as a folder, ignoring how words are joined."""
         return next((known for known in self.assignments if words(known) == words(name)), None)
 
     def assignment_of_download(self, place: OwnedFile, source: str) -> str | None:
-        """Returns a download's assignment: the chosen one, or else the one in its name."""
+        """Returns the assignment that the user chose, or else the one in the download's name."""
         return self._chosen or (None if place.assignment else self._named_assignment(source))
 
     def assignment(self, place: OwnedFile, source: str, own: Sequence[str]) -> str | None:
-        """Returns a file's assignment, according to the names of the download, folders and file.
+        """Returns a file's assignment, found in the name of the download, a folder, or the file.
 
         `source` is the download's own name, and `own` is the path that the student chose.
         """
@@ -95,7 +95,7 @@ class CourseNames:
 
 
 class DownloadLayout:
-    """The layout of a download; raises `UserError` if it would mix up different students' files."""
+    """The layout of a download; raises `UserError` if students' files would be mixed up."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class DownloadLayout:
         metadata: Submitters,
         owners: Submitters,
     ) -> None:
-        """`metadata` contains the owners in Gradescope's file; if given, `owners` overrides it."""
+        """`metadata` contains the owners in Gradescope's file; `owners`, if given, replaces it."""
         self._names = names
         self._metadata = metadata
         self._owners = owners
@@ -118,7 +118,7 @@ class DownloadLayout:
         _must_name_people(tops, source, has_metadata=bool(metadata))
 
     def place(self, path: Sequence[str], is_archive: bool) -> OwnedFile | str:
-        """Returns the owners and assignment of the file at `path`, or why they are unknown."""
+        """Returns the owners and assignment of a file, or the reason why the owners are unknown."""
         if self._owners:
             owned, inner = self._owners.get(path[0], ()), tuple(path[1:])
             return OwnedFile(owned, None, inner) if owned and inner else NOBODY
@@ -157,14 +157,14 @@ class DownloadLayout:
 
 
 def metadata_path(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
-    """Returns the path of Gradescope's own table if it is at most one level deep, or None."""
+    """Returns the path of Gradescope's metadata file, or None; looks at most one folder deep."""
     found = [path for path in paths if path[-1] == METADATA]
     top = [p for p in found if len(p) == 1 or (len(p) == 2 and EXPORT.fullmatch(p[0]))]
     return min(top, key=len, default=None)
 
 
 def _folders_around(paths: Sequence[Sequence[str]], source: str) -> int:
-    """Counts the outer folders that contain all other files and don't name a student."""
+    """Counts the nested outer folders that contain all files and are not named after a student."""
     for depth in range(_DEEPEST):
         level = {path[depth] for path in paths if len(path) > depth}
         inner = {path[depth + 1] for path in paths if len(path) > depth + 1}

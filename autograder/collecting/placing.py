@@ -1,8 +1,8 @@
 """Moves collected submissions to `submitted/`, each in one step; keeps earlier submissions.
 
-Files in `submitted/` that somebody has edited since they were collected stay there. Collecting the
-same upload again changes nothing; a new upload is kept in a different folder until a person has
-decided which of the two to use.
+Files in `submitted/` that somebody has edited since they were collected stay there. If a new upload
+would replace such files, it is kept in a different folder until a person has decided which of the
+two to use. Collecting the same upload again changes nothing.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class Outcome(enum.StrEnum):
 class CollectedSubmission:
     """A student's submission for one assignment, after it has been placed in `folder`.
 
-    `earlier` is the folder to which the previous submission has been moved or, if this submission
-    is the older of the two, the folder that contains this submission. `time` is the submission time
-    that the platform reports. `lacks` contains files from the previous submission that are missing
-    from this submission.
+    `earlier` is the folder in `earlier/`, if any, to which a submission has been moved: the
+    submission that this one replaced or, if this one is late or older than the existing submission,
+    this submission itself. `time` is the submission time that the platform reports. `lacks`
+    contains the names of files that are in the replaced submission but not in this one.
     """
 
     student: str
@@ -108,7 +108,7 @@ class SubmittedFolder:
 
     @property
     def uploads(self) -> Mapping[Key, Upload]:
-        """The digests to store for submissions that were placed."""
+        """The digests of the collected submissions, to be stored for the next collection."""
         return self._new
 
     def problem(self, pile: Pile) -> str | None:
@@ -203,7 +203,7 @@ class SubmittedFolder:
         return place
 
     def _stamp_again(self, key: Key, target: Path, time: datetime | None) -> None:
-        """Sets a placed upload's time, if it is known, unless somebody has edited the old time."""
+        """Updates a submission's time if the new one is known and nobody has edited the old one."""
         before, there = self._origins.get(key, Origin(*key)).time, _stamped(target)
         if time is not None and not (before and there and utc_text(there) != before):
             _stamp(target, time)
@@ -248,7 +248,7 @@ def earlier_place(class_folder: Path, key: Key, folder: Path) -> Path:
 
 
 def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:
-    """Returns whether the existing submission is newer than the new one; False for a repository."""
+    """Returns whether a submission is older than the existing one; False for a repository."""
     if time is None or pile.owner.platform == CLASSROOM or not target.is_dir():
         return False
     there = _stamped(target)
@@ -270,7 +270,7 @@ def _stamp(folder: Path, time: datetime) -> None:
 
 
 def _time_of(folder: Path) -> str:
-    """Returns a submission's arrival time for a file name or, if unknown, its folder's date."""
+    """Returns a submission's time (if unknown, its folder's date) in a form for file names."""
     moment = _stamped(folder) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
     return _time_text(moment)
 

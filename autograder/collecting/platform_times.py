@@ -1,4 +1,4 @@
-"""Reads the submission times in a platform's table: a column of a worksheet or an export."""
+"""Reads the submission times from a column of a platform's worksheet or export."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Times:
     is_named: tuple[bool, ...] = ()
 
     def of(self, owner: Owner, person: Person | None = None) -> datetime | None:
-        """Returns the time of an owner's submission, or None if it is uncertain.
+        """Returns the time of an owner's submission, or None if the time is uncertain.
 
         `person` is the owner's entry on the class's roster.
         """
@@ -82,12 +82,12 @@ class Times:
         return bool(number and owner.number and number != owner.number)
 
     def email_of(self, owner: Owner) -> str:
-        """Returns an owner's email address in the table, or "" if it is uncertain."""
+        """Returns an owner's email address in the table, or "" if the owner's row is uncertain."""
         row = self._row_of(owner)
         return "" if row is None else self.emails[row]
 
     def number_of(self, person: Person) -> str:
-        """Returns a person's number in Moodle's worksheet, or "" if it is uncertain."""
+        """Returns a person's number in Moodle's worksheet, or "" if their row is uncertain."""
         row = self._row(_names(person)) if self.numbers else None
         return "" if row is None else self.numbers[row]
 
@@ -126,8 +126,8 @@ def _keys(owner: Owner) -> list[str]:
 def read_times(path: Path, zone: tzinfo | None) -> Times:
     """Returns the times in a table; `zone` is the time zone of times that do not name their zone.
 
-    A time that can't be read counts as unknown, and a note says so. Raises `UserError` for a table
-    without people or times, or with times that need a zone if none is given.
+    A time that can't be read counts as unknown, and a note says so. Raises `UserError` if the table
+    contains no people or no times, or if a time does not name its zone and `zone` is None.
     """
     columns, rows = in_english(*read_csv(path))
     headings = {squashed(name): name for name in reversed(columns)}

@@ -1,7 +1,7 @@
 """Reads the names that platforms give to files, and extracts the information in them.
 
-Only a file's outermost name is read, because the platform wrote it; the student chose all names
-inside the file.
+Only the outermost name in a file's path is read, because the platform wrote that name; the student
+chose the names that follow.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Owner:
 
     `number` is the platform's number for the person, and `time` is the time that the platform
     reports. `problem` says why a file with this name counts only if its owner has no other file.
-    `name` is the person's name if `student` is a more reliable identifier; for a clone, it is the
-    identifier in the classroom's roster.
+    `name` is the person's name if `student` contains a more reliable identifier; for a clone,
+    `name` is the identifier in the classroom's roster.
     """
 
     student: str

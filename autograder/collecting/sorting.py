@@ -1,8 +1,8 @@
-"""Sorts files into piles, one for each submission, in a folder that belongs to the collection.
+"""Sorts files into piles, one for each submission, in the collection's temporary folder.
 
-If one person uploaded a file twice, the newer upload counts. If two different files claim the same
-place and nobody can tell which is newer, both are rejected, so that nobody's work replaces somebody
-else's.
+If one person uploaded a file twice, the newer upload counts. If two different files have the same
+name in a submission and it is not known which is newer, both are rejected, so that no student's
+work replaces another student's.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Rank = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A file in a pile; its owner's key and the rank decide whether a later file replaces it."""
+    """A file in a pile; the owner's key and the rank decide whether another file can replace it."""
 
     file: str
     path: str
@@ -94,7 +94,8 @@ class Sorting:
     def requests(self) -> Iterator[FoundRequest]:
         """Removes the requests for a second look from the piles, and yields them.
 
-        Otherwise, a request would create a new submission, which could be late.
+        If a request stayed in its pile, the pile would become a new submission, which could be
+        late.
         """
         for pile in self.piles:
             texts, source = list[bytes](), ""
@@ -112,7 +113,7 @@ class Sorting:
                 yield FoundRequest(student, words, source, at, assignment=pile.assignment)
 
     def look(self, pile: Pile) -> tuple[str, ...]:
-        """Returns notes for a person about files in a pile that don't answer any exercise."""
+        """Returns notes for an instructor about files in a pile that don't answer any exercise."""
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
@@ -153,7 +154,7 @@ class Sorting:
     def take_others(self) -> None:
         """Adds typed texts and damaged archives from students who have no other file.
 
-        These don't earn points until a person looks at them, and never replace an existing
+        These files earn no points until a person has looked at them, and never replace an existing
         submission.
         """
         have_files = {pile.owner.key for pile in self.piles}
@@ -202,15 +203,15 @@ class Sorting:
             self._put(pile, claim, member.data, owner)
 
     def _only_pile(self, owner: Owner) -> str | None:
-        """Returns the assignment of an owner's other files if all of them have the same one."""
+        """Returns the assignment of an owner's other files if they all have the same assignment."""
         found = {pile.assignment for pile in self._piles.values() if pile.owner.key == owner.key}
         return found.pop() if len(found) == 1 else None
 
     def _apart(self, named: str, file: str, owner: Owner) -> str:
         """Returns a file's assignment, given the assignment that the user `named` for the download.
 
-        A file that can only belong to a different assignment is placed there, unless it would
-        replace a submission that came from elsewhere.
+        If the file can only belong to a different assignment, returns that assignment, unless the
+        owner already has a submission for it from a different upload.
         """
         fits = self._names.fits(file)
         self._fit[named] |= {owner.key} if named in fits else set()
@@ -224,8 +225,8 @@ class Sorting:
     def notes_on_other_assignments(self) -> tuple[str, ...]:
         """Returns notes about files for assignments other than the one that the user named.
 
-        Raises `UserError` if most files belong to another assignment: the user then named the wrong
-        assignment.
+        Raises `UserError` if most files belong to another assignment, because the user has then
+        named the wrong one.
         """
         notes = []
         for (named, other), keys in sorted(self._strays.items()):
@@ -282,7 +283,7 @@ class Sorting:
         self._rivals[owner.key, claim.file] |= {known.path, claim.path}
 
     def merged_students(self) -> tuple[str, ...]:
-        """Returns the paths of files in a submission that seem to come from different students."""
+        """Returns paths of files in one submission that seem to belong to different students."""
         keys = {pile.owner.key for pile in self._piles.values()}
         for rivals in self._rivals.values():
             if len(keys) == 1 and len(rivals) >= _MANY:

@@ -1,4 +1,4 @@
-"""Finds the name in `submitted/` under which each person's files should be stored.
+"""Finds the name of the folder in `submitted/` in which each person's files should be stored.
 
 Platforms use different names for the same people. If the class's roster identifies somebody with
 certainty, the roster's name is used, so that a person has the same folder for every platform.
@@ -20,11 +20,11 @@ from .platforms import CANVAS, CLASSROOM, GRADESCOPE, MOODLE, Owner
 
 
 class Students:
-    """Finds the student's name for a file's owner; students who have a folder keep it.
+    """Finds the name of the student who owns a file; students who have a folder keep their folder.
 
-    Such students keep their folder even if their name has changed, because people marry and
-    misspelled names are corrected. The platform's number must then prove that it is the same
-    person.
+    This also holds if a student's name has changed, because people marry and misspelled names are
+    corrected. In that case, the number that the platform gives must prove that the old and the new
+    name belong to the same person.
     """
 
     def __init__(
@@ -49,11 +49,12 @@ class Students:
                 self._groups[group].append(person)
 
     def members(self, owner: Owner) -> tuple[Owner, ...]:
-        """Returns an owner for each member of a group; for anybody else, returns only `owner`.
+        """Returns an owner for each member of a group or, if `owner` is not a group, only `owner`.
 
-        A group must be on the roster, and must not have the name of a person there. A clone never
-        counts as a group's work, because students choose the names of their repositories. As
-        students may also change their own names, Canvas's number must belong to a member.
+        A group must be on the roster, and must not have the same name as a person on the roster. A
+        clone never counts as a group's work, because students choose the names of their
+        repositories. In Canvas, students can change their own names, so the number must belong to a
+        member of the group.
         """
         group = self._groups.get(squashed(owner.student), ())
         is_named = owner.platform in (CANVAS, MOODLE, "") and not owner.email
@@ -78,9 +79,10 @@ class Students:
         )
 
     def _number_of(self, platform: str, person: Person) -> str:
-        """Returns a person's own number on a platform that also numbers groups, or "" otherwise.
+        """Returns a person's own number in Moodle or Canvas, or "" if the number is unknown.
 
-        Moodle's number belongs to one assignment, so only that assignment's worksheet contains it.
+        In Moodle, people have a different number in each assignment, so only the assignment's
+        worksheet contains the number.
         """
         if platform == MOODLE:
             return self._table.number_of(person)
@@ -116,7 +118,7 @@ class Students:
         return (*renamed, *split, *whole)
 
     def name(self, owner: Owner, assignment: str) -> str:
-        """Returns the student's name: the earlier name, or else the roster's, or the platform's."""
+        """Returns a student's name: the one used so far, or else the roster's or the platform's."""
         own = self._platforms(owner, assignment)
         if for_file_name(own) in self._before:
             return own
@@ -141,7 +143,8 @@ class Students:
     def _platforms(self, owner: Owner, assignment: str) -> str:
         """Returns the platform's name for an owner; a number is added if others have the same name.
 
-        Students who had the name without a number in an earlier collection keep that name.
+        Students who had the name without a number in an earlier collection keep the name without a
+        number.
         """
         if not owner.number or owner.email or owner.platform == CLASSROOM:
             return owner.student
@@ -157,10 +160,10 @@ class Students:
         return owner.student if is_alone else f"{owner.student}_{owner.number}"
 
     def _earlier_name(self, owner: Owner, assignment: str) -> str:
-        """Returns the name that was used before for this platform number, or "" if uncertain.
+        """Returns the name used earlier for the same number or login, or "" if it is uncertain.
 
-        A Canvas number or a login always belongs to the same person, but a Moodle number only
-        within an assignment.
+        A Canvas number or a login always belongs to the same person, but a Moodle number belongs to
+        the same person only within one assignment.
         """
         is_number = owner.platform in (CANVAS, MOODLE) and owner.number.isdigit()
         if not is_number and owner.platform != CLASSROOM:
@@ -208,7 +211,7 @@ class Students:
         return same[0] if owner.number and len(same) == 1 else None
 
     def _without_group(self, owner: Owner) -> Person | None:
-        """Finds a person by the name after Moodle's group name, as in `Blue Team-Orla Vell`."""
+        """Finds a person by the name after a group's name, as in Moodle's `Blue Team-Orla Vell`."""
         tails = without_group(owner.student)
         found = [p for tail in tails if (p := self._by_name(replace(owner, student=tail)))]
         return found[0] if found else None
@@ -218,7 +221,7 @@ class Students:
         return person if person and normal(person.student) == normal(text) else None
 
     def _by_full_name(self, owner: Owner) -> Person | None:
-        """Finds a person by a unique full name, but only if one of the lists lacks the address."""
+        """Finds a person by a unique full name, unless both roster and export have an address."""
         if len(self._named[owner.name]) != 1:
             return None
         person = self._roster.person(owner.name)

@@ -1,6 +1,6 @@
-"""Runs one collection at a time, and records each change beforehand, so that it can be undone.
+"""Runs one collection at a time, and records each change in advance, so that undo is possible.
 
-Therefore, even a collection that was killed can be undone.
+Because changes are recorded before they are made, even a collection that was killed can be undone.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class UndoReport:
 
 @contextlib.contextmanager
 def collecting_alone(class_folder: Path) -> Iterator[Path]:
-    """Yields a folder for gathering files; prevents other collections in the class meanwhile.
+    """Yields a folder for gathering files; no other collection in the class can run meanwhile.
 
-    Removes such folders from collections that were killed. Raises `UserError` if another collection
-    is running.
+    Removes the folders of collections that were killed. Raises `UserError` if another collection is
+    running.
     """
     with running_alone(class_folder / _LOCK, "collection"):
         for stale in class_folder.glob(f"{_STAGING}*"):
@@ -73,7 +73,7 @@ class CollectionLog:
         self._has_begun = False
 
     def before(self, key: Key, *, made: Path, digest: str, earlier: Path | None = None) -> None:
-        """Records that `made` is about to appear, and the existing folder to move to `earlier`."""
+        """Records that `made` will be created, after any existing folder moves to `earlier`."""
         if not self._has_begun:
             now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
             replace_file(self._path, for_json({"began": now}) + "\n")
@@ -132,7 +132,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
-    """Moves a step's folders back, or returns the reason why this would lose work."""
+    """Undoes a step and returns "", or returns the reason why undoing the step would lose work."""
     made = class_folder / step["made"]
     earlier = class_folder / step["earlier"] if step["earlier"] else None
     if made.is_dir() and digest_of(made) == step["digest"]:
