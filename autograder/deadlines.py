@@ -1,8 +1,8 @@
 """Parses and formats due dates and durations as people write them; rejects ambiguous texts.
 
 A due date must name its time zone, because otherwise the same text means different moments in
-different places. Work that is submitted in the minute of the due date is on time. A date without a
-time means the end of that day.
+different places. Work is on time until the end of the minute in which it is due or, if the due date
+has seconds, until the end of that second. A date without a time means the end of that day.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def duedate_text(due: DueDate) -> str:
 
 
 def moment_text(moment: datetime, due: DueDate | None) -> str:
-    """Formats a naive UTC datetime in the time zone of the due date, or in UTC if there is none.
+    """Formats a naive UTC datetime in the due date's time zone, or in UTC if `due` is None.
 
-    In the hour that occurs twice when clocks are set back, the text includes the UTC offset.
+    If clocks are set back and the time therefore occurs twice, the text includes the UTC offset.
     """
     if due is None:
         return f"{moment:%Y-%m-%d} {moment:%H:%M:%S} UTC"
@@ -71,7 +71,7 @@ def moment_text(moment: datetime, due: DueDate | None) -> str:
 
 
 def late_by(submitted: datetime, due: datetime) -> timedelta:
-    """Returns how late a submission is; the minute or second that `due` names is still on time."""
+    """Returns how late a submission is; zero until the minute or second of `due` has ended."""
     named = timedelta(seconds=1) if due.second else timedelta(minutes=1)
     end = due.replace(microsecond=0) + named
     return submitted - due if submitted >= end else timedelta()
@@ -83,12 +83,12 @@ def parse_duedate(text: str) -> DueDate:
 
 
 def parse_moment(text: str) -> datetime:
-    """Parses a moment with its time zone; raises `ValueError` as `parse_duedate` does."""
+    """Parses a date and time with a time zone; raises the same errors as `parse_duedate`."""
     return _parse(text)[0]
 
 
 def _parse(text: str) -> tuple[datetime, str]:
-    """Parses a text that names a time zone; returns the moment and the zone's name."""
+    """Parses a date and time with a time zone; returns the moment and the zone's name."""
     match = _WHOLE.fullmatch(" ".join(text.split()))
     if match is None:
         raise ValueError(
@@ -111,7 +111,7 @@ def _parse(text: str) -> tuple[datetime, str]:
 
 
 def zone_of(name: str) -> tzinfo:
-    """Returns the time zone for a name or an offset; raises `ValueError` if it does not exist."""
+    """Returns the time zone for a name or an offset; raises `ValueError` if there is none."""
     return _zone(name)[0]
 
 
@@ -138,7 +138,8 @@ def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
     """Adds a time zone to a local time; raises `ValueError` if that time occurs twice or never.
 
     Such times exist when clocks are changed; Python then returns a different offset for each value
-    of `fold`. A year before 1970 or after 2999 also raises `ValueError`. Errors quote `text`.
+    of `fold`. A year before 1970 or after 2999 also raises `ValueError`. The error's message quotes
+    `text`.
     """
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
         raise ValueError(f"{text!r}: expected a year from {_FIRST_YEAR} to {_LAST_YEAR}")

@@ -1,4 +1,4 @@
-"""Defines all exceptions of this package; imports only `records` from it.
+"""Defines all exceptions of this package; imports nothing from the package except `records`.
 
 AutograderError
 |-- UserError                 exit code 1: the user must change something
@@ -28,7 +28,7 @@ from .records import Verdict
 
 
 def install_with(extra: str) -> str:
-    """Returns the command that installs an extra from a wheel: the package is not on PyPI."""
+    """Returns the command that installs an extra from a wheel, since the package is not on PyPI."""
     return (
         f"pip install 'WHEEL[{extra}]', where WHEEL is the wheel, or the folder, that this package "
         "was installed from"
@@ -57,7 +57,7 @@ class SubmissionError(UserError):
 
 
 class IsolationUnavailable(UserError):
-    """Raised if this machine supports no isolation tier, or not the requested one."""
+    """Raised if this machine supports no isolation tier, or does not support the requested tier."""
 
 
 class GraderError(AutograderError):
@@ -65,11 +65,11 @@ class GraderError(AutograderError):
 
 
 class SandboxError(GraderError):
-    """Raised if the sandbox can't be started, or its fork server has ended."""
+    """Raised if the sandbox can't be started, or if its fork server has ended."""
 
 
 class SandboxKilled(SandboxError):
-    """Raised if the fork server or a worker was killed from outside while it started."""
+    """Raised if the fork server or a worker was killed from outside while it was starting."""
 
 
 class AnswerFault(AutograderError):
@@ -95,7 +95,7 @@ class AnswerNotImplemented(AnswerFault):
 
 
 class AnswerRaised(AnswerFault):
-    """Raised if the answer raises an error; `type_name` is its class in the student's process."""
+    """Raised if the answer raises an error; `type_name` is the name of that error's class."""
 
     def __init__(self, message: str, type_name: str = "", bases: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -134,6 +134,6 @@ class AnswerForbidden(AnswerFault):
 
 
 class AnswerProtocol(AnswerFault):
-    """Raised if the reply is too large, is malformed, or has a type that can't be sent."""
+    """Raised if an answer's reply is too large, is malformed, or has a type that can't be sent."""
 
     verdict = Verdict.PROTOCOL

@@ -60,7 +60,7 @@ def printable(text: str) -> str:
 
 
 def for_csv(rows: Iterable[Sequence[Value]], line_end: str = "\r\n") -> str:
-    """Formats a table as CSV in which no cell is a formula; `from_csv` undoes this for a cell.
+    """Formats a table as CSV in which no cell is a formula; `from_csv` restores a cell's text.
 
     Control characters are replaced, because a terminal would obey them.
     """
@@ -83,7 +83,7 @@ def _no_formula(value: Value) -> Value:
 
 
 def _is_formula(text: str) -> bool:
-    """Returns whether a text is a formula, possibly after apostrophes, which `from_csv` removes."""
+    """Returns whether a text is a formula, or consists of apostrophes followed by a formula."""
     if text == _NOTHING:
         return False
     return text.lstrip("'").lstrip(_BEFORE_A_FORMULA).startswith(_FORMULA)
@@ -109,7 +109,7 @@ def _unstyled(found: re.Match[str]) -> str:
 
 
 def visible(text: str, widest: int = _WIDEST) -> str:
-    """Escapes one line as `for_terminal` does, but for printing it without `rich`."""
+    """Escapes one line as `for_terminal` does, but for printing without `rich`."""
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: widest + 1])
     return shown if len(shown) <= widest else f"{shown[: widest - 4]} ..."
 

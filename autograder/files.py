@@ -44,8 +44,8 @@ def replace_bytes(path: Path, data: bytes) -> Path:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Yields a temporary file, which replaces `path` at the end of the block.
 
-    An existing file keeps its permissions; those of a new file follow the umask. Raises `UserError`
-    if the file can't be written.
+    An existing file keeps its permissions; a new file gets permissions according to the umask.
+    Raises `UserError` if the file can't be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ class Course:
     broken: Mapping[str, ContentError] = field(default_factory=dict)
 
     def assignment(self, name: str) -> Assignment:
-        """Returns the assignment with that name, or raises `UserError` with a list of the names."""
+        """Returns the assignment with that name, or raises a `UserError` that lists all names."""
         if name in self.broken:
             raise self.broken[name]
         for assignment in self.assignments:
@@ -53,12 +53,12 @@ class Course:
         return found[0] if len(found) == 1 else self.assignment(text)
 
     def without(self, name: str, error: ContentError) -> Course:
-        """Returns the course with the assignment moved to `broken`."""
+        """Returns a copy of the course in which the assignment has been moved to `broken`."""
         others = tuple(a for a in self.assignments if a.name != name)
         return replace(self, assignments=others, broken={**self.broken, name: error})
 
     def variants(self, kind: str, exercise: Exercise) -> Path:
-        """Returns the path of an exercise's `misconceptions`, `alternatives` or `combinations`."""
+        """Returns the path of an exercise's file in `tests/<kind>/`, such as its misconceptions."""
         return self.root / "tests" / kind / exercise.assignment / f"{exercise.name}.py"
 
 
@@ -70,8 +70,8 @@ def words_of(name: str) -> str:
 def find_root(start: Path) -> Path:
     """Returns the nearest folder, at or above `start`, that contains `source/` and `solutions/`.
 
-    Ignores a folder among submissions, unless `start` names exactly that folder. Raises `UserError`
-    if there is no course folder.
+    Ignores a course folder among students' submissions, unless `start` is exactly that folder.
+    Raises `UserError` if there is no course folder.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "source").is_dir() and (folder / "solutions").is_dir():

@@ -1,4 +1,4 @@
-"""Reads and writes `checks/assignment.json` in a student's folder, and the texts next to it."""
+"""Reads and writes `checks/assignment.json` in a student's folder, and reads other files there."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ MISTAKES = "mistakes.json"
 class Manifest:
     """The title of an assignment and its exercises in teaching order.
 
-    `points` contains the points for each question. `signatures` shows how to call each question
-    and, for a class, its `forward`. `due` is the due date as written in the course. `graded` says,
-    for each question, what the hidden tests examine beyond the checks. All of these fields are
-    empty in bundles from older versions.
+    `points` contains the points for each question. `signatures` shows how to call the function or
+    class that each question asks for and, for a class, its method `forward`. `due` is the due date
+    as written in the course. `graded` says, for each question, what the hidden tests examine in
+    addition to the public checks. All of these fields are empty in bundles from older versions.
     """
 
     title: str
@@ -45,7 +45,7 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """Reads the manifest from an assignment's folder.
 
-    Raises `UserError` if there is none, or if it is damaged.
+    Raises `UserError` if the manifest is missing or damaged.
     """
     path = folder / "checks" / MANIFEST
     try:
@@ -95,7 +95,7 @@ def manifest_text(
 
 
 def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Reads the hints in an assignment's folder, keyed by question; {} if none were released.
+    """Reads the hints in an assignment's folder, keyed by question; returns {} if there are none.
 
     Raises `UserError` if the file can't be read.
     """
@@ -103,19 +103,19 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_afterwards(folder: Path) -> dict[str, str]:
-    """Reads the texts to show after correct answers, keyed by question; {} if there are none."""
+    """Reads the texts for correct answers, keyed by question; returns {} if there are none."""
     return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
 
 
 def read_stars(folder: Path) -> dict[str, str]:
-    """Reads the constraint for each question's second star; returns {} if none were released."""
+    """Reads the constraint for each question's second star; returns {} if there are none."""
     return {name: str(rule) for name, rule in _texts(folder, STARS).items()}
 
 
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
     """Reads other correct answers, keyed by question; returns {} until the course publishes them.
 
-    Each answer is a pair: a text that says what it does and costs, and its code.
+    Each answer is a pair: a text that says what the code does and costs, and the code.
     """
     return {
         name: tuple((str(text), str(code)) for text, code in ways)
@@ -144,7 +144,7 @@ def texts_text(texts: Mapping[str, object]) -> str:
 def signatures_in(text: str) -> dict[str, str]:
     """Returns how to call a module's functions and classes, such as `scores(inputs, query)`.
 
-    For a class, shows two calls: the class's own, without `self`, and a call of its `forward`.
+    For a class, shows two calls: one that creates an object, and one of the method `forward`.
     """
     found: dict[str, str] = {}
     for node in ast.parse(text).body:

@@ -93,7 +93,7 @@ def _marker(
 
 
 def _value(node: ast.expr, literals: dict[str, ast.expr]) -> Any:
-    """Returns the value of a literal or a constant's name; raises `ValueError` for other code."""
+    """Returns the value of a literal or of a named constant; raises `ValueError` for other code."""
     if isinstance(node, ast.Name):
         node = literals.get(node.id, node)
     return ast.literal_eval(node)

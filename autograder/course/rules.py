@@ -2,7 +2,8 @@
 
 `source/<assignment>/rules.toml` declares the rules for each question, and `source/not_allowed.toml`
 lists the calls of each kind. Hidden suites and public checks read the rules through this module,
-and a release writes the rules' sentences into the stub's docstring and above the notebook's cell.
+and a release writes the rules into the docstring of each stub, and above each question's cell in
+the notebook.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class NotAllowed:
     """The calls that a question does not allow, and the explanation for students.
 
     `operators` contains the names under which torch dispatches these calls, and `names` contains
-    the last parts of their names in source code. `words` is the sentence in the docstring, and
-    `instead` is the next step to suggest if an answer is rejected.
+    the last parts of the calls' names in source code. `words` is the text for students in the
+    docstring, and `instead` is the next step to suggest if an answer is rejected.
     """
 
     operators: frozenset[str]
@@ -50,7 +51,7 @@ class PromisedError:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRules:
-    """A question's rules; `allows` is a sentence about calls that may seem to be forbidden."""
+    """A question's rules; `allows` is a sentence about calls that only seem to be forbidden."""
 
     not_allowed: NotAllowed | None = None
     promises: tuple[PromisedError, ...] = ()

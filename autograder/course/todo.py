@@ -19,7 +19,7 @@ _Task = tuple[Path, int | None, str, str]
 
 
 def refuse_unfinished(course: Course, chosen: Iterable[Assignment]) -> None:
-    """Raises `ContentError` for the first unfinished place, with a list of the other places."""
+    """Raises `ContentError` for the first unfinished place; the message lists the others."""
     tasks = (task for assignment in chosen for task in _tasks(course, assignment))
     found = sorted(tasks, key=lambda task: task[1] is not None)  # missing files first
     if found:

@@ -23,7 +23,7 @@ FILE = "ways.toml"
 
 @dataclass(frozen=True, slots=True)
 class AlternativeSolution:
-    """A correct answer other than the solution: its code, and a text on what it does and costs."""
+    """A correct answer other than the solution: the code, and a text on what it does and costs."""
 
     text: str
     code: str
@@ -66,7 +66,7 @@ def _text(path: Path, way: str, text: object) -> str:
 
 
 def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
-    """Returns an alternative's code under the question's name, preceded by its helpers."""
+    """Returns an alternative's code, renamed after the question, and preceded by its helpers."""
     source = alternatives.read_text(encoding="utf-8") if alternatives.is_file() else ""
     known = {
         node.name: node
