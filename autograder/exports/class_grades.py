@@ -26,12 +26,11 @@ class Grades:
 
     `absent` contains the names of people without any result. `people` contains each student's entry
     in the roster, and `known_as` contains each student's other names. `zero_for` contains the
-    assignments for which a missing submission may count as zero, and `not_due` contains the
-    assignments for which a missing submission must not count as zero yet. `waiting_for` contains
-    missing submissions that may still arrive. `left` contains people who have left the class, and
-    `chosen` the selected people (None for all). If somebody has left or is not selected, the cell
-    for a missing submission is not changed. `titles` contains the titles of the course's
-    assignments.
+    assignments for which a missing submission may count as zero, and `not_due` contains those for
+    which it is too early for this. `waiting_for` contains missing submissions that may still
+    arrive. `left` contains people who have left the class, and `chosen` contains the selected
+    people (None means all people). The cells for missing submissions are not changed for people who
+    have left or are not selected. `titles` contains the titles of the course's assignments.
     """
 
     results: Sequence[SubmissionResult]
@@ -62,7 +61,7 @@ class Grades:
         return found
 
     def title_of(self, assignment: str) -> str:
-        """Returns an assignment's title in the course; if it has none, makes one from its name."""
+        """Returns an assignment's title in the course, or one made from the assignment's name."""
         return self.titles.get(assignment) or readable(assignment)
 
     @property
@@ -72,7 +71,7 @@ class Grades:
         return tuple(sorted({*waited_for, *self.absent, *self.left}))
 
     def missing_cell(self, student: str, assignment: str, before: str = "") -> str:
-        """Returns the cell for a missing submission; `before` is the platform's own value."""
+        """Returns the cell for a missing submission; `before` is the value on the platform."""
         is_others = self.chosen is not None and student not in self.chosen
         if is_others or student in self.left:
             return before

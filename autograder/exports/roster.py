@@ -105,7 +105,7 @@ class Matching:
 def read_roster(path: Path) -> Roster:
     """Reads a table exported from Canvas or Moodle; raises `UserError` for any other table.
 
-    Accepts both separators that these platforms use, and Moodle's worksheet in any language.
+    Accepts the column separators of both platforms, and Moodle's worksheet in any language.
     """
     theirs, rows = read_csv(path)
     columns, rows = in_english(theirs, rows)
@@ -212,7 +212,7 @@ def match(
 
 
 def _overlap(students: Sequence[str], works: Works) -> bool:
-    """Returns whether several students have an assignment in common, or one student has none."""
+    """Returns whether several students share an assignment, or one of several has no assignment."""
     own = [works[student] for student in students]
     return len(own) > 1 and (not all(own) or len(frozenset().union(*own)) < sum(map(len, own)))
 
@@ -227,7 +227,7 @@ def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:
 
 
 def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
-    """Returns the person whom one of the names identifies, or everybody whom one may mean."""
+    """Returns the row that one of the names identifies, or all rows that a name may mean."""
     several = [found for name in names if (found := index.find(name))]
     certain = (found for found in several if len(found) == 1)
     return next(certain, several[0] if several else frozenset())
@@ -269,7 +269,7 @@ def label(person: Row) -> str:
 
 
 def number_of(person: Row) -> str:
-    """Returns a person's number: Canvas's for the course, or Moodle's for the assignment."""
+    """Returns a person's number in the Canvas course, or in the Moodle assignment."""
     text = person.get("ID") or person.get("Identifier", "")
     return number_in(text)
 

@@ -1,1 +1,1 @@
-"""Contains a module for each export format, with `write` and the default file name, `DEFAULT`."""
+"""Contains one module per export format; each defines `write`, and `DEFAULT`, a file name."""

@@ -2,7 +2,8 @@
 
 Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name and
 Canvas's number, such as `Causal attention (4711)`. A gradebook that was exported from Canvas
-contains these numbers and can be given as the roster. A cell without a result keeps its value.
+contains these numbers and can be given as the roster. If there is no result for a cell, the cell
+keeps its value.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Scores = Mapping[Key, float | None]
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """Writes the table without Canvas's numbers; SIS Login IDs are the class's own names."""
+    """Writes the table without Canvas's numbers; uses the names in the class as SIS Login IDs."""
     maxima, scores = _points(grades)
     rows: list[Sequence[str]] = [
         (*_ID_COLUMNS, *map(grades.title_of, maxima)),
@@ -45,7 +46,7 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
-    """Writes the roster's people with their grades, then the students who are not in it."""
+    """Writes the people on the roster with their grades, then the students who are not on it."""
     roster.must_be_of(Platform.CANVAS)
     maxima, scores = _points(grades)
     columns = {name: _column(roster, name, grades.title_of(name)) for name in maxima}

@@ -77,7 +77,7 @@ def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
 
 
 def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Value]:
-    """Returns the total points and the total maximum, or empty cells if no assignment counts."""
+    """Returns the total points and the total maximum, or empty cells if there are no points."""
     found = [(values.get(f"{n}/total", ""), values.get(f"{n}/maximum", "")) for n in names]
     counted = [(float(total), float(most)) for total, most in found if total != "" and most]
     if not counted:

@@ -1,4 +1,4 @@
-"""Writes a `results.json` for each submission, which Gradescope's autograder harness reads."""
+"""Writes a file `results.json` for each submission, for Gradescope's autograder harness."""
 
 from __future__ import annotations
 

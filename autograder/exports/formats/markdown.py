@@ -70,7 +70,7 @@ def _row(*cells: str) -> str:
 
 
 def _name(text: str) -> str:
-    """Formats a name as code, so that `@` and `#` in it do not become mentions or references."""
+    """Formats a name as code, so that `@` and `#` in names don't become mentions or references."""
     return f"<code>{_text(text)}</code>"
 
 

@@ -2,7 +2,7 @@
 
 Moodle reads the columns Identifier, Grade, Last modified (grade) and Feedback comments. The number
 in `Participant 12345` identifies a student in only one assignment. Moodle therefore accepts only a
-copy of its own worksheet: download it from the assignment, and give it as the roster.
+copy of its own worksheet: download the worksheet from the assignment, and use it as the roster.
 """
 
 from __future__ import annotations
