@@ -21,7 +21,7 @@ _LONGEST_PLAIN = 2_000
 def definitions_of(
     submitted: Path, exercise: ExerciseResult, reader: BoundedReader
 ) -> Mapping[str, str]:
-    """Returns the code of each definition, keyed by name; empty if the file can't be read.
+    """Returns the code of each definition, keyed by name; returns {} if the file can't be read.
 
     `reader` is the result of `code_reader`.
     """

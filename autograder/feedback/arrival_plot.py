@@ -37,7 +37,7 @@ class ArrivalPlot:
 
 
 def arrival_plot(spots: Sequence[ArrivalSpot]) -> ArrivalPlot | None:
-    """Returns a plot of the spots, or None if there are fewer than two."""
+    """Returns a plot of the spots, or None if there are fewer than two spots."""
     if len(spots) < 2:
         return None
     times = [0.0, *(spot.hours for spot in spots)]
@@ -54,9 +54,9 @@ def arrival_plot(spots: Sequence[ArrivalSpot]) -> ArrivalPlot | None:
 
 
 def _radii(spots: Sequence[ArrivalSpot]) -> Iterator[float]:
-    """Yields radii of at least `_LEAST`.
+    """Yields a radius of at least `_LEAST` for each spot.
 
-    The areas of larger circles are proportional to the counts.
+    The areas of circles with larger radii are proportional to the numbers of submissions.
     """
     most = max(spot.submissions for spot in spots)
     for spot in spots:

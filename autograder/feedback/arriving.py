@@ -38,8 +38,8 @@ class ArrivalGroup:
 class ArrivalSpot:
     """Submissions with about the same time and score, which are drawn as one spot.
 
-    `hours` is the mean time of the submissions after the due date (negative if before it), `share`
-    is their mean share of the points, and `submissions` is their number.
+    `hours` is how many hours after the due date the submissions arrived on average (negative if
+    before), `share` is their mean share of the points, and `submissions` is their number.
     """
 
     hours: float
@@ -50,8 +50,8 @@ class ArrivalSpot:
 def arrival_spots(found: Found) -> tuple[ArrivalSpot, ...]:
     """Groups submissions by time and points, so that the page stays small even for 2,000 students.
 
-    `found` contains the lateness of each submission and its share of the points. Submissions whose
-    time or due date is unknown are left out.
+    `found` contains, for each submission, its lateness and the share of the points that it earned.
+    Submissions whose time or due date is unknown are left out.
     """
     known = [
         (min(max((a.submitted - a.due).total_seconds() / 3600, _EARLIEST), _LATEST), share)
@@ -74,10 +74,11 @@ def _spot(own: Sequence[tuple[float, float]]) -> ArrivalSpot:
 
 
 def arrival_groups(found: Found) -> tuple[ArrivalGroup, ...]:
-    """Groups the submissions whose time and due date are known by period, from early to late.
+    """Groups submissions by the period in which they arrived, from early to late.
 
-    `found` contains the lateness of each submission and its share of the points. A submission
-    within its extension is not late.
+    `found` contains, for each submission, its lateness and the share of the points that it earned.
+    A submission within its extension is not late. If a submission is not marked as late, and its
+    time or due date is unknown, it is left out.
     """
     shares: defaultdict[str, list[float]] = defaultdict(list)
     for arrived, share in found:

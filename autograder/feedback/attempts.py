@@ -35,11 +35,11 @@ class CodeLine:
 def attempt_codes(
     class_folder: Path, earlier: Path, found: Iterable[Attempts], *, is_plain: bool = False
 ) -> dict[tuple[str, str, str], Written]:
-    """Returns the code of each attempt of the students who submitted more than once.
+    """Returns the code of all attempts by students who submitted more than once.
 
     `earlier` contains earlier submissions, each in a folder named after its time, below
     `<student>/<assignment>/`. Leaves out attempts whose files no longer exist. If `is_plain` is
-    true, removes comments, because they may reveal who wrote the code.
+    true, removes comments and docstrings, because they may reveal who wrote the code.
     """
     again = (one for one in found if len({line.submission_digest for line in one.lines}) > 1)
     codes: dict[tuple[str, str, str], Written] = {}
@@ -77,7 +77,7 @@ def _written(folder: Path, line: SubmissionResult, reader: BoundedReader) -> Wri
 
 
 def side_by_side(versions: Iterable[str]) -> tuple[tuple[CodeLine, ...], ...]:
-    """Returns the lines of each version; a line is new if the previous version lacks it."""
+    """Returns the lines of each version; marks lines that the previous version lacks as new."""
     found: list[tuple[CodeLine, ...]] = []
     before: set[str] | None = None
     for text in versions:

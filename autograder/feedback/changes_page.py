@@ -1,4 +1,4 @@
-"""Writes the page about changes from regrading, by question and student, with the code."""
+"""Writes a page that shows how regrading changed scores, by question and by student."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .rendering import render
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:
-    """The changes to a question in the class: how many scores went up, down, or back again.
+    """The changes in a class's scores for a question: how many went up, went down, or changed back.
 
     `back` counts the students whose score changed and then changed back, and `other` counts the
     students for whom only the maximum changed.
@@ -89,7 +89,7 @@ def write_changes(
     codes: AttemptCodes | None = None,
     requests: Sequence[Request] = (),
 ) -> Path:
-    """Writes the page to `path`; raises `UserError` if this is not possible.
+    """Writes the page to `path`; raises `UserError` if the page can't be written.
 
     `codes` contains the code in each attempt, as `attempt_codes` returns it; `requests` contains
     students' requests for a second look.

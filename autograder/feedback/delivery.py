@@ -3,7 +3,7 @@
 In Moodle, *Upload multiple feedback files in a zip* imports a zip that contains a folder for each
 participant, named as in Moodle's download. In Canvas, *Upload submissions* imports a zip that
 contains a file for each student, whose name contains the numbers of the user and of a submitted
-file; Canvas shows it as a comment.
+file; Canvas shows the file in a comment.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Recipients:
 def deliver(
     way: DeliveryFormat, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
 ) -> DeliveryReport:
-    """Packs the pages in `feedback/` in a format; raises `UserError` if there are none."""
+    """Packs the pages in `feedback/` in a format; raises `UserError` if there are no pages."""
     pages = results_of(results, lambda key: page_of(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
@@ -72,7 +72,7 @@ def deliver(
 
 
 def page_of(class_folder: Path, key: Key) -> Path:
-    """Returns a submission's page; its plain-text copy is next to it."""
+    """Returns the path of a submission's page; a plain-text copy is in the same folder."""
     parts = map(for_file_name, key)
     return class_folder.joinpath(FEEDBACK, *parts, "feedback.html")
 
@@ -122,7 +122,7 @@ def _is_of_person(origin: Origin, to: Recipients) -> bool:
     """Returns whether a Moodle number belongs to a person.
 
     A number that follows a group's name is the group's number. Without a roster, groups can't be
-    recognized, so every number counts as a person's.
+    recognized, so every number counts as that of a person.
     """
     names = (origin.student, origin.name, origin.email, *without_group(origin.name))
     people = to.roster.people
@@ -211,5 +211,5 @@ def _as_spoken(name: str) -> str:
 
 
 def _is_address(text: str) -> bool:
-    """Returns whether a string is a single email address, without a formula or a second header."""
+    """Returns whether a string is one email address, and contains no formula or line break."""
     return re.fullmatch(r"[\w][\w.+%-]*@[\w.-]+", text) is not None

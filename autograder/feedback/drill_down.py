@@ -16,7 +16,7 @@ _LONGEST_MESSAGE = 600
 
 
 class _Numbers(Generic[T]):
-    """Numbers different values; equal values get the same number, and empty values get -1."""
+    """Assigns numbers to values; equal values get the same number, and empty values get -1."""
 
     def __init__(self) -> None:
         self.values: dict[T, int] = {}
@@ -28,7 +28,8 @@ class _Numbers(Generic[T]):
 class _Document:
     """A JSON document with rows and tables, kept in memory as encoded bytes.
 
-    Python objects would need ten times the memory, and `io.StringIO` four bytes per character.
+    Python objects would need ten times as much memory, and `io.StringIO` would need four bytes per
+    character.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Finds mistakes that several students share: known mistakes by name, others by behavior."""
+"""Finds mistakes that several students share; unknown mistakes are compared by behavior."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ GroupKey = tuple[str, str, str, str]
 class SharedMistake:
     """A mistake that several students share; `name` is empty if the mistake is not a known one.
 
-    `sentence` says what the mistake confuses, such as "A with B". `message` is from the first test
-    that one of the answers fails. `excerpts` contains up to three different answers, without
-    comments or names.
+    `sentence` says what the mistake confuses, such as "A with B". `message` is the message from the
+    first test that one of the answers fails. `excerpts` contains up to three different answers,
+    without comments or names.
     """
 
     assignment: str
@@ -49,7 +49,7 @@ class SharedMistake:
 def group_of(
     result: SubmissionResult, exercise: ExerciseResult, question: QuestionResult
 ) -> GroupKey | None:
-    """Returns the key of the mistake in an answer; None if the answer is correct or unwritten."""
+    """Returns the key of the mistake in an answer, or None if there is no mistake to report."""
     shared = question.misconception or question.behaviour
     if question.verdict is Verdict.CORRECT or question.verdict in UNWRITTEN or not shared:
         return None

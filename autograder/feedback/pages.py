@@ -48,7 +48,8 @@ _OPEN_LINES = 3
 class _Test:
     """A test's line on a page; `message` is empty if an earlier test has the same message.
 
-    A long message, unless it is the question's first, is folded below the line `unfolds`.
+    If a message is long and is not the question's first, the page hides it until the user clicks on
+    its first line, `unfolds`.
     """
 
     result: TestResult

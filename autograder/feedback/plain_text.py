@@ -28,7 +28,7 @@ def feedback_text(result: SubmissionResult, title: str, human: HumanWork, arriva
     """Returns the feedback on a submission: points, verdicts, hints, and the first failed test.
 
     `result` contains the score that counts, `human` contains graders' entries, and `arrival` is the
-    `arrival_sentence`. Nothing in the text can control the terminal on which it is shown.
+    result of `arrival_sentence`. Nothing in the text can control the terminal on which it is shown.
     """
     return printable("\n".join(_lines(result, title, human, arrival))).rstrip() + "\n"
 

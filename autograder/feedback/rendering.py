@@ -16,14 +16,15 @@ from ..results.wording import amount, readable, readable_test
 
 
 def render(template: str, **values: Any) -> str:
-    """Returns a page made from a template; its security policy allows only its style sheet."""
+    """Returns a page made from a template; the page's security policy allows no scripts."""
     return "".join(rendered(template, **values))
 
 
 def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
-    """Yields the page that `render` returns, but in parts, so that memory never holds a large page.
+    """Yields the parts of the page that `render` returns, so that memory never holds a large page.
 
-    If `script` names a script next to the templates, the policy allows it as well.
+    If `script` names a script next to the templates, the page contains the script, and the security
+    policy allows it.
     """
     style, code = _text("style.css"), _text(script) if script else ""
     scripts = f"script-src {_source(code)}; " if code else ""

@@ -48,7 +48,7 @@ def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | 
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Returns the lower quartile, the median and the upper quartile, or zeros without values."""
+    """Returns the lower quartile, median and upper quartile, or zeros if there are no values."""
     if not values:
         return 0.0, 0.0, 0.0
     if len(values) == 1:
@@ -58,7 +58,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def histogram(shares: Sequence[float]) -> tuple[int, ...]:
-    """Counts how many shares, from 0 to 1, are in each tenth."""
+    """Counts how many of the shares are in each tenth of the range from 0 to 1."""
     counts = [0] * BINS
     for share in shares:
         counts[max(0, min(BINS - 1, int(BINS * share)))] += 1
@@ -70,9 +70,10 @@ class QuestionReport:
     """Statistics on a question, over all graded submissions for its assignment.
 
     `discrimination` is the correlation, from -1 to 1, of the question's points with the points for
-    the rest of the assignment, or None if too few students submitted. `passed_by_all` and
-    `passed_by_nobody` name the tests that all submissions, or none of them, passed. `comments`
-    counts the uses of comments from the class's bank.
+    the rest of the assignment, or None if too few students submitted. `passed_by_all` contains the
+    names of the tests that all submissions passed, and `passed_by_nobody` contains the names of the
+    tests that no submission passed. `comments` contains comments from the class's comment bank, and
+    how often each was used.
     """
 
     assignment: str
@@ -100,7 +101,7 @@ class AssignmentReport:
 
     `quartiles` contains shares of the points, and `histogram` counts submissions by tenths of the
     points. `spots` contains times and points for a plot. `never_ran` counts the submissions without
-    a readable file, which no other number includes.
+    a readable file; the other statistics don't include these submissions.
     """
 
     assignment: str
@@ -116,7 +117,7 @@ class AssignmentReport:
 
 @dataclass(frozen=True, slots=True)
 class StudentReport:
-    """A student's results in all assignments, the reasons to `look` at them, and lateness."""
+    """A student's results in all assignments, reasons to `look` at them, and notes on lateness."""
 
     student: str
     score: float
@@ -151,7 +152,7 @@ class ClassFacts:
     `arrivals` says who was late, and `missing` maps each assignment to the people who have
     submitted nothing. `codes` contains the code of wrong answers, `sentences` says what known
     mistakes confuse, and `names` contains students' names from the roster. `comments` contains the
-    names of the bank's comments on each answer.
+    names of the comments from the class's comment bank that were written on each answer.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
@@ -168,9 +169,9 @@ _Key = tuple[str, str, str]
 def class_report(
     results: Iterable[SubmissionResult], background: ClassFacts | None = None
 ) -> Report:
-    """Returns the report, based on the last result of each student and assignment.
+    """Returns the report, based on the last result for each student and assignment.
 
-    Reads each result only once, one after another, and keeps only numbers.
+    Reads each result only once, one after another, and does not keep all results in memory.
     """
     known = background or ClassFacts()
     assignments: defaultdict[str, _Assignment] = defaultdict(_Assignment)
@@ -220,7 +221,7 @@ class _Assignment:
     never_ran: int = 0
 
     def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
-        """Adds a graded result; if none of the exercises ran, only counts the result."""
+        """Adds a graded result; if no exercise could be graded, only adds 1 to `never_ran`."""
         self.max_score = max(self.max_score, result.max_score)
         if all(e.status is not ExerciseStatus.GRADED for e in result.exercises):
             self.never_ran += 1

@@ -1,6 +1,7 @@
 """Writes the class report as one page: tables, bars, and a script that shows details.
 
-Without the script, the page still shows its tables and bars, and can be folded and printed.
+Without the script, the page still shows its tables and bars, its sections can be folded, and it can
+be printed.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class _Assignment:
 
 
 def write_report(report: Report, path: Path, data: str = _EMPTY) -> Path:
-    """Writes the page to `path`; raises `UserError` if that is not possible.
+    """Writes the page to `path`; raises `UserError` if the page can't be written.
 
     `data` is the result of `drill_down`.
     """
@@ -113,7 +114,7 @@ def _in_words(verdicts: Sequence[tuple[Verdict, int]]) -> str:
 
 
 def _looks(students: Iterable[StudentReport]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Groups the students to look at, and the reasons, by kind of reason; frequent kinds first."""
+    """Groups the students to look at by kind of reason, with the reasons; frequent kinds first."""
     found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for student in students:
         for reason in student.look:

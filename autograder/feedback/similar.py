@@ -1,7 +1,7 @@
 """Finds pairs of submissions that share unusual code, for a person to look at.
 
-Code from the stub, and code that many students in the class wrote, is ignored, because a short
-answer in textbook style is the same for everybody.
+Code from the stub, and code that many students in the class wrote, is ignored, because short
+answers in textbook style are alike even if they were written independently.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOST_PAIRS = 100
 
 @dataclass(frozen=True, slots=True)
 class SimilarCode:
-    """Half of a pair: a student, code, and the lines (from 1) that the other half also has."""
+    """One side of a pair: a student, the code, and the numbers of lines that both sides contain."""
 
     student: str
     code: str
@@ -129,7 +129,7 @@ class ClassFingerprints:
 def _owners(
     values: _Numbers, owners: _Numbers, chosen: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yields each chosen fingerprint and its owners, in order."""
+    """Yields each chosen fingerprint with its owners, in ascending order of fingerprints."""
     order = np.flatnonzero(chosen)
     order = order[np.argsort(values[order], kind="stable")]
     for value, places in groupby(order, key=lambda place: int(values[place])):
@@ -168,7 +168,7 @@ def _code(
     exercise: ExerciseResult,
     reader: BoundedReader,
 ) -> str:
-    """Returns the text of an exercise's definitions that counted, or "" if there are none."""
+    """Returns the definitions in an exercise's file as one text, or "" if there are none."""
     folder = submission_folder(class_folder, student, assignment)
     return _joined(definitions_of(folder, exercise, reader)).strip()
 
@@ -176,7 +176,7 @@ def _code(
 def _files(
     results: Iterable[SubmissionResult], shown: Sequence[tuple[_Key, SharedFingerprints]]
 ) -> Mapping[tuple[str, _Key], ExerciseResult]:
-    """Returns the pairs' results for their exercises, by student and exercise."""
+    """Returns the results for the exercises of the pairs, keyed by student and exercise."""
     wanted = {(name, key) for key, one in shown for name in (one.left, one.right)}
     return {
         place: exercise
@@ -226,12 +226,12 @@ def _joined(definitions: Mapping[str, str]) -> str:
 
 
 def write_similar(pairs: Sequence[SimilarPair], path: Path) -> Path:
-    """Writes the page to `path`; raises `UserError` if that is not possible."""
+    """Writes the page to `path`; raises `UserError` if the page can't be written."""
     return replace_file(path, render("similar.html.jinja", pairs=pairs, lines=_lines))
 
 
 def _lines(side: SimilarCode) -> list[tuple[int, str, bool]]:
-    """Returns the number and the text of each line, and whether the other half also has it."""
+    """Returns each line's number and text, and whether the other side also contains the line."""
     return [
         (number, text, number in side.common)
         for number, text in enumerate(side.code.split("\n"), start=1)
