@@ -1,4 +1,4 @@
-"""Defines interfaces for a run: engines grade kinds of assignments; backends provide machines."""
+"""Defines a run's interfaces: an engine grades one kind of assignment, on a backend's machines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Engine(Protocol):
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> Grader:
-        """Returns a grader, which grades one submission after another; jobs are forks of it."""
+        """Returns a grader for one submission after another; jobs are forks of this grader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Scope:
         return cls(engine, by_name, digests)
 
     def submission_digest(self, task: Task) -> str:
-        """Returns the digest of a submission, or "" if it can't be read; grading reports why."""
+        """Returns a submission's digest, or "" if it can't be read; grading reports the reason."""
         try:
             return self.engine.submission_digest(*task)
         except (OSError, SubmissionError):

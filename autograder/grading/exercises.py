@@ -1,4 +1,4 @@
-"""Judges an exercise's questions; a question whose answer uses a wrong answer is judged twice."""
+"""Judges an exercise's questions; judges a question again if its answer uses a wrong answer."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class ExerciseGrader:
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
         """Returns the result for each question, and notes for the student; updates `watch`.
 
-        Once two workers have given the same replies for a text, its results are kept, and the text
-        is not executed again.
+        Once two workers have given the same replies for a submitted text, the results are certain,
+        and the same text is not executed again.
         """
         key = exercise.hidden_suite, seed, _digest_of(answers)
         before = self._texts.get(key)
@@ -149,10 +149,10 @@ class ExerciseGrader:
     ) -> list[QuestionResult]:
         """Adds the names of mistakes to the results.
 
-        The calls are made in the worker that was judged, because starting a new one takes as long
-        as the calls. A new worker is started only if the old one has ended, if a thread that an
-        answer started is still running in it, or if the answer may have kept random numbers from
-        earlier calls.
+        To name a mistake, calls are made in the worker that was judged, because starting a new
+        worker would take as long as the calls. A new worker is started only if the old one has
+        ended, if a thread that an answer started is still running in it, or if the answer may have
+        kept random numbers from earlier calls.
         """
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         named = []
@@ -190,7 +190,7 @@ class ExerciseGrader:
 
 @dataclass(frozen=True, slots=True)
 class _JudgedText:
-    """The results and notes for a text; `replies` contains a hash of each worker's replies to it.
+    """The results and notes for a submitted text, and hashes of the replies from each worker.
 
     The results are certain if two workers gave equal replies; a single worker's replies may be due
     to chance.
@@ -259,7 +259,7 @@ def _probed(
 def ask_text(
     fork_server: ForkServer, assignment: Assignment, exercise: Exercise, text: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Runs one of the course's own modules in a worker, and returns its replies to a batch.
+    """Runs one of the course's own modules in a worker; returns the worker's replies to a batch.
 
     Returns None if the worker ends.
     """

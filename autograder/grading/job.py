@@ -1,4 +1,4 @@
-"""Runs jobs: each is a fork of the loaded grader that grades one submission after another."""
+"""Runs jobs; a job is a fork of the loaded grader, and grades one submission after another."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Grader(Protocol):
         """The fork server that provides workers."""
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Prepares the grading of these assignments for all jobs that will be forked."""
+        """Prepares to grade these assignments, in this process and in all jobs forked later."""
 
     def grade(
         self,
@@ -139,7 +139,8 @@ class Grader(Protocol):
     ) -> SubmissionResult:
         """Returns the result for a submission; raises an error only if the grader itself fails.
 
-        `watch` records the current place, and contains the places that must be left out.
+        `watch` records the place in the submission that is being graded, and contains the places
+        that must be left out.
         """
 
 
@@ -148,7 +149,7 @@ class JobTask:
     """A submission to grade.
 
     `tries` counts the attempts to grade the submission, and `losses` counts the fork servers lost
-    during these attempts. `ends` counts the places in the submission where jobs ended.
+    during these attempts. `ends` counts how often a job has ended at each place in the submission.
     """
 
     submission: Submission
@@ -197,7 +198,7 @@ class Job:
         return cls(process, near, watch, JobTimeout(watch, process.pid or 0), prepared, number)
 
     def give(self, task: JobTask) -> None:
-        """Sends a submission to the job; its pipe becomes readable when the job replies or ends."""
+        """Sends a submission to the job; the pipe becomes readable when the job replies or ends."""
         self.task = task
         task.tries += 1
         self.patience.begin(task.assignment)
@@ -219,7 +220,7 @@ def _work(
     not_mine: Sequence[Connection],
     watch: Watch,
 ) -> None:
-    """The main loop of a job's process: grades submissions from the pipe until the pipe closes."""
+    """Grades submissions from the pipe until the pipe closes; this is the main loop of a job."""
     _end_with_the_grader()
     grader.fork_server.choose(fork_server)
     watch.begin()

@@ -38,9 +38,9 @@ Failed = Callable[[Submission, str], SubmissionResult]
 class Jobs:
     """Grades on this machine: the default backend of a run.
 
-    `around` may wrap the engine's grader in a different grader. `weaker` is called with the tier
-    and the reasons, before anything is graded, if the tier was not requested and is not the
-    strongest one. `weaker` may raise `UserError`.
+    `around` may wrap the engine's grader in a different grader. If the isolation tier was not
+    requested and is not the strongest one, `weaker` is called before anything is graded, with the
+    tier and the reasons why stronger tiers were not used. `weaker` may raise `UserError`.
     """
 
     secret: bytes = b""
@@ -89,7 +89,7 @@ class Jobs:
 
 @contextlib.contextmanager
 def for_jobs(first: ForkServer, jobs: int) -> Iterator[ForkServer]:
-    """Starts as many fork servers, in addition to the first one, as this number of jobs needs."""
+    """Yields a combination of the first fork server and as many more as the jobs need."""
     count = math.ceil(jobs / JOBS_EACH)
     if count <= 1:
         yield first

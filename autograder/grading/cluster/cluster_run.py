@@ -71,7 +71,7 @@ class _Lines:
     tier: Tier = Tier.NONE
 
     def take(self, task: Task, line: bytes) -> None:
-        """Passes on a result after adding the student's name, which workers don't receive."""
+        """Reports a result after adding the student's name, which workers don't receive."""
         submission, assignment = task
         result = SubmissionResult.from_json(json.loads(line))
         if result.suite_digest != self.scope.suite_digests[assignment.name]:

@@ -20,11 +20,11 @@ from .packing import Document, decode, unpack
 
 
 class NodeError(Exception):
-    """Raised if a worker's grader fails to start or ends; the message contains its output."""
+    """Raised if a worker's grader fails to start or ends; the message contains its last output."""
 
 
 class WarmGrader:
-    """A running grader in a separate process, which ends when this process closes its input."""
+    """A grader in a separate process; it ends when this process closes the grader's input."""
 
     def __init__(self, folder: Path, options: list[str]) -> None:
         self._submitted = folder / "submitted"

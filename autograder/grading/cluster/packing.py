@@ -44,7 +44,7 @@ def pack(folder: Path, assignment: Assignment) -> Document:
 
 
 def unpack(document: Document, folder: Path) -> None:
-    """Creates a folder from its entries; links have no target, because no grader follows them."""
+    """Creates a folder from entries; links have no target, because graders don't follow links."""
     folder.mkdir(parents=True)
     for name, kind, data in document["entries"]:
         path = folder / name

@@ -1,4 +1,4 @@
-"""Defines the pytest plugin for hidden suites, with solutions, and submissions in the sandbox."""
+"""Defines the pytest plugin that runs hidden suites on solutions, or on sandboxed submissions."""
 
 from __future__ import annotations
 

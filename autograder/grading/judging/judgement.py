@@ -35,7 +35,7 @@ class LimitedCache(Generic[T]):
         return value
 
     def put(self, key: Hashable, value: T) -> None:
-        """Stores a value; if there are too many, drops the least recently used one."""
+        """Stores a value; if there are then too many values, drops the least recently used one."""
         self._known[key] = value
         if len(self._known) > self._size:
             del self._known[next(iter(self._known))]
@@ -71,8 +71,8 @@ class Judgement(Observer):
     def judged(self, run: RunTest) -> TestOutcome:
         """Returns the outcome of a test; runs the test only if its outcome is not known yet.
 
-        If all replies to its requests are recorded, the test ends at its first failure: only this
-        failure counts, and there are no calls left to make.
+        If the replies to all of the test's requests have been recorded, the test ends at its first
+        failure, because only this failure counts and no calls are left to make.
         """
         if passed := self._answers.passed():
             return passed
@@ -93,7 +93,7 @@ class Judgement(Observer):
 
 
 def _without_traces(outcome: TestOutcome) -> TestOutcome:
-    """Returns the outcome with an exception that keeps its text but refers to nothing else."""
+    """Returns the outcome; its exception keeps the text, but no traceback, context or cause."""
     if outcome.failure is None:
         return outcome
     failure = outcome.failure.with_traceback(None)

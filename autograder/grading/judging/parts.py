@@ -1,7 +1,8 @@
-"""Decides which parts an exercise may use, and detects answers that are themselves parts.
+"""Decides which parts an exercise may use, and detects answers that use or copy other parts.
 
-A part is meant to be used in other exercises. As the answer to its own question, it earns no
-points, whether it is imported or copied, even with changed names, comments and layout.
+A part is meant to be used in other exercises. An answer to the question that the part itself solves
+earns no points if it imports or copies the part, even if names, comments and layout have been
+changed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FOLDER = Path(_package.__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class PartModule:
-    """A module in `autograder.parts` for a worker; answers may import its `parts`."""
+    """A module of `autograder.parts` that is sent to a worker; answers may import its `parts`."""
 
     name: str
     text: str
@@ -31,8 +32,8 @@ class PartModule:
 def parts_given(solution: str) -> tuple[str, ...]:
     """Returns the parts that a solution, and therefore its stub, imports, directly or indirectly.
 
-    Includes the parts that these parts use, because a student may write a class instead of
-    importing it as a part.
+    Includes the parts that these parts use, because a student who writes a class instead of
+    importing it as a part may need the parts that the class uses.
     """
     taken = dict.fromkeys(
         alias.name
@@ -81,7 +82,7 @@ def _module_of(part: str) -> str:
 
 
 def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
-    """Returns why an answer earns no points if it uses or copies a part; otherwise, None.
+    """Returns why an answer earns no points, or None if it does not use or copy a forbidden part.
 
     `given` contains the parts that the exercise may use.
     """
@@ -121,9 +122,9 @@ def _is_copy(source: str, question: str) -> bool:
 def outlines(definition: ast.stmt, source: str) -> frozenset[str]:
     """Returns the outline of a function, or the outlines of all methods in a class.
 
-    An outline is the code without its own names, comments and layout, so two functions with the
-    same outline are copies. Names from torch are written in full, so that `F.relu` and
-    `nn.functional.relu` are equal.
+    An outline is the code without comments, layout, and the names that its author has chosen, so
+    two functions with the same outline are copies. Names from torch are written in full, so that
+    `F.relu` and `nn.functional.relu` have the same outline.
     """
     imported = imports_of(source)
     return frozenset(

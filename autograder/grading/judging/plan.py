@@ -1,4 +1,4 @@
-"""Plans a suite: records its requests to the solution with a seed, to send them in one batch.
+"""Plans a suite: records the requests that its tests make, so that they are sent in one batch.
 
 A test's requests may depend on earlier replies. If, for a submission, a test makes a request that
 is not in the plan, the test begins again without the plan, and its calls are made one by one. If a
@@ -46,8 +46,9 @@ class TestPlan:
     """The encoded requests of a test, and the position of the replies to them in the batch.
 
     `asks` contains the answers that the test calls, and `names` contains the answers in whose code
-    the test looks for names. `passed` is the outcome for replies that agree with the solution's
-    according to `agreement`, which is None if this can't be decided without running the test.
+    the test looks for names. `passed` is the outcome for replies that agree with the solution's.
+    `agreement` decides whether replies agree; it is None if this can't be decided without running
+    the test.
     """
 
     start: int
@@ -60,7 +61,7 @@ class TestPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of a suite's requests with one seed; `cpu_seconds` is the time that the solution takes.
+    """All of a suite's requests for one seed; `cpu_seconds` is the CPU time of the solution.
 
     `agreement` combines the agreements (see `reply_agreement`) of all tests that have one.
     """
@@ -165,7 +166,7 @@ class Rehearsal(RequestImplementation, Observer):
         return value_of(reply)
 
     def _answer(self, request: tuple[Any, ...]) -> RawReply:
-        """Answers a request with a separate random state, unaffected by random numbers in tests."""
+        """Answers a request with a random state that tests don't change by drawing numbers."""
         theirs = torch.get_rng_state()
         if self._drawn is not None:
             torch.set_rng_state(self._drawn)
@@ -207,7 +208,7 @@ class Rehearsal(RequestImplementation, Observer):
         return Plan(self._seed, batch, tests, agreements, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
-        """Returns the agreement for a test, or None if the test also looks at names, or fails."""
+        """Returns a test's agreement, or None if the test fails or also looks at names in code."""
         if test in self._names or self._outcomes[test].failure is not None:
             return None
         return agreement(self._replies[test], self._witnesses[test])
@@ -284,7 +285,7 @@ class PlannedImplementation(RemoteImplementation):
             self._test = self._plan.tests.get((self._question, test))
 
     def leave_plan(self) -> None:
-        """From now on, makes each of the current test's calls separately."""
+        """Makes all following calls of the current test one by one."""
         self._test = None
 
     def passed(self) -> TestOutcome | None:
@@ -300,7 +301,7 @@ class PlannedImplementation(RemoteImplementation):
         return None
 
     def digest(self) -> bytes | None:
-        """Returns a digest of all that the outcome depends on, or None if that is unknown."""
+        """Returns a digest of everything that affects the outcome, or None if this is unknown."""
         if self._test is None or self._replies is None or any(map(self._fails, self._test.asks)):
             return None
         digest = hashlib.blake2b(digest_size=16)
@@ -349,7 +350,7 @@ class PlannedImplementation(RemoteImplementation):
             raise
 
     def _ask_apart(self, name: str, request: tuple[Any, ...]) -> Any:
-        """Makes a request that is not in the plan, and remembers the reply."""
+        """Makes a request that is not in the plan, and remembers a digest of request and reply."""
         try:
             value = super().ask(name, *request)
         except AnswerRaised as fault:

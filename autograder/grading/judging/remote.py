@@ -78,7 +78,7 @@ class RemoteImplementation(RequestImplementation):
         self._asked_for: set[str] = set()
 
     def begin_question(self, question: str) -> None:
-        """Begins a question with a full budget; ends threads left by the previous question."""
+        """Begins a question with a full budget; ends the worker if a thread still runs in it."""
         self._budget = Budget.of(self._limits)
         self._ends = []
         self._question, self._seeded = question, ""
@@ -115,7 +115,7 @@ class RemoteImplementation(RequestImplementation):
             raise
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """Watches a call; repeats it in a new worker if a thread may belong to another question."""
+        """Watches a call; repeats it in a new worker if another question may have left a thread."""
         watched = super().operators(name, args, backward)
         if THREAD in watched.operators and self._asked_for - {self._question}:
             self.close()
@@ -146,7 +146,7 @@ class RemoteImplementation(RequestImplementation):
         return self._refusals[name]
 
     def _check_that_the_answer_failed(self) -> None:
-        """Tries a new worker; raises `SandboxError` if it was the fork server that has ended."""
+        """Starts a new worker; if the fork server has ended, this raises `SandboxError`."""
         probe = self._open_worker()
         try:
             probe.ask(Budget.of(self._limits), "load", "probe", "", 0)
@@ -199,7 +199,7 @@ class RemoteImplementation(RequestImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """Returns the CPU time limits for a statement that no answer needs, and for any other."""
+    """Returns two CPU time limits: for statements that no answer needs, and for all others."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 

@@ -102,7 +102,7 @@ class Agreement:
     exact: tuple[tuple[int, int], ...]
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Returns whether a test is sure to pass with these replies; if not, it may still pass."""
+        """Returns whether a test is sure to pass with these replies; if not, it must be run."""
         if any(h != header for (h, _), header in zip(replies, self.headers, strict=True)):
             return False
         data = b"".join([data for _, data in replies])
@@ -121,7 +121,8 @@ class Agreement:
 def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agreement:
     """Returns a test's agreement, which is made from the solution's replies.
 
-    `witnesses` contains, in order, the tensors in the replies that have memory.
+    `witnesses` contains, in order, the tensors in the replies, except those that contain no
+    numbers.
     """
     at = 0
     near = _Numbers()
@@ -160,7 +161,7 @@ class JointAgreement:
 
     @classmethod
     def of(cls, tests: Iterable[tuple[int, Agreement]]) -> JointAgreement:
-        """Joins the agreements for tests, each with the position of the test's first reply."""
+        """Joins pairs of the position of a test's first reply and the test's agreement."""
         parts, headers, data = [], list[bytes](), bytearray()
         rows: list[_Row | _RowAfter] = []
         apart: list[_Row | _RowAfter] = []

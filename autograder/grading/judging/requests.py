@@ -1,7 +1,7 @@
 """Defines an implementation that calls answers by means of requests: operations with arguments.
 
-Every reply is treated as hostile until its form has been checked. A reply that does not answer the
-request raises `AnswerProtocol`.
+Every reply is treated as hostile until its form has been checked. If a reply does not have the form
+that the request requires, `AnswerProtocol` is raised.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def operators_of(reply: Any) -> tuple[list[str], Any]:
 
 
 def _fits(gradient: Any, arg: Any) -> bool:
-    """Returns whether a gradient has the same structure as the argument."""
+    """Returns whether a gradient has the same structure as its argument."""
     if isinstance(arg, tuple | list):
         return (
             isinstance(gradient, tuple | list)

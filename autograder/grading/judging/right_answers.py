@@ -26,7 +26,7 @@ class Reference(Implementation, Protocol):
     """The solution in a separate worker, which limits what a student's code can request from it."""
 
     def begin_question(self, question: str) -> None:
-        """Begins a question, with a full budget of time for its requests."""
+        """Begins a question, whose requests have a full time budget."""
 
 
 class ReferenceSubstitution:

@@ -1,7 +1,7 @@
 """Collects hidden suites once, and then runs them for every submission.
 
 pytest finds the tests, rewrites their asserts and expands their parameters only once. Each test is
-then called directly with the fixtures that it uses, because running it with pytest would take
+then called directly with the fixtures that it uses, because running a test with pytest would take
 longer than the test itself.
 """
 
@@ -28,23 +28,23 @@ from .verdicts import TestOutcome, blamed, judge
 
 
 class RunTest(Protocol):
-    """Runs a test; if `soft` is true, it makes all its calls even after a failure."""
+    """Runs a test; if `soft` is true, the test makes all its calls even after a failure."""
 
     def __call__(self, *, soft: bool) -> TestOutcome:
-        """Returns the outcome, with the first failure."""
+        """Runs the test, and returns its outcome, with the first failure, if any."""
 
 
 class Observer:
-    """Receives events while a suite runs; by default, ignores them."""
+    """Receives events while a suite runs; by default, ignores these events."""
 
     def begin_question(self, question: str) -> None:
-        """Is called before this question's tests run."""
+        """Receives the name of a question before its tests run."""
 
     def begin_test(self, test: str) -> None:
-        """Is called before this test makes its calls."""
+        """Receives the name of a test before it makes its calls."""
 
     def judged(self, run: RunTest) -> TestOutcome:
-        """Returns the outcome of the current test, which `run` runs."""
+        """Returns the outcome of the current test; by default, calls `run`, which runs the test."""
         return run(soft=True)
 
 
@@ -140,7 +140,7 @@ class SuiteRunner:
     def first_failure(
         self, suite: Path, question: str, implementation: Implementation, seed: int
     ) -> TestOutcome | None:
-        """Returns the outcome of a question's first failing test, or None; runs no later test."""
+        """Returns the outcome of a question's first failing test (and stops there), or None."""
         for test in self._suites[suite][question].values():
             outcome = self._run(test, implementation, seed, soft=False)
             if outcome.failure is not None:
@@ -152,7 +152,7 @@ class SuiteRunner:
         return tuple(self._suites[suite][question])
 
     def different_tests(self, suite: Path, question: str) -> frozenset[str]:
-        """Returns the names of a question's tests; of tests that differ only in numbers, only one.
+        """Returns the names of a question's tests, but only one if tests differ only in numbers.
 
         Tests differ only in numbers if they are cases of a parametrized test with separate points,
         such as a test of dropout with several rates.
@@ -171,7 +171,7 @@ class SuiteRunner:
     def _run(
         self, test: _Test, implementation: Implementation, seed: int, soft: bool = True
     ) -> TestOutcome:
-        """Calls a test; if `soft` is true, it makes all its calls even after a failure."""
+        """Calls a test; if `soft` is true, the test makes all its calls even after a failure."""
         solution, draw = self._solutions(test.item.path), draw_for(test.item, seed)
         expect = Expect(implementation, solution, draw, soft)
         made = {
@@ -249,7 +249,7 @@ class _Collector:
 
 
 def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
-    """Raises `GraderError` if pytest left out tests, because students would lose their points."""
+    """Raises `GraderError` if pytest left out tests, because nobody could earn points for these."""
     marked = points_of(suite)
     if wrong := [name for name in marked if not math.isclose(marked[name], collected.get(name, 0))]:
         counts = "; ".join(f"{n}: {collected.get(n, 0):g} of {marked[n]:g} points" for n in wrong)
@@ -260,7 +260,7 @@ def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
 
 
 def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
-    """Collects hidden suites; pytest has ended when this returns.
+    """Collects hidden suites with pytest, which has ended when this function returns.
 
     Raises `ContentError` for a suite that is missing or unusable, and `GraderError` if pytest
     fails.
