@@ -1,7 +1,8 @@
-"""Measures the CPU time and memory of all processes that some work starts.
+"""Measures the CPU time and memory of all processes that a benchmark starts.
 
-bubblewrap does not wait for the first process in its namespace, and the kernel adds up only the
-times of processes that were waited for. The measuring process therefore adopts such orphans.
+The kernel adds a process's CPU time to the total only if its parent waits for it, but bubblewrap
+does not wait for the first process in its namespace. The measuring process therefore becomes the
+parent of processes that have lost theirs, and waits for them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def adopt_orphans() -> None:
 
 
 def cpu_of_ended() -> float:
-    """Waits for the orphans; returns the CPU seconds of all descendants that have ended.
+    """Waits for adopted processes to end; returns the CPU seconds of all descendants that ended.
 
     No other child may be running, because this function waits for every child. Raises
     `TimeoutError` if a child does not end.
@@ -53,7 +54,7 @@ def memory(pid: int) -> float:
 
 
 def heap(pid: int) -> float:
-    """Returns how many bytes of a process's memory no file backs, or 0 if it has ended."""
+    """Returns the size of a process's anonymous memory in bytes, or 0 if the process has ended."""
     return _rolled_up(pid, "Anonymous")
 
 

@@ -1,9 +1,10 @@
-"""Computes time, storage and prices for classes of any size, given figures from growth.py.
+"""Computes time, storage and prices for classes of any size from measurements by growth.py.
 
     .venv/bin/python benchmarks/scale.py [--grade-ms 81] [--submissions 300 20000 1000000]
 
-Each option is a measured figure for one submission, or a price. Prints a Markdown table with the
-CPU time, in all and for several numbers of cores, the storage, and the prices of both.
+The options are numbers of submissions, numbers of cores, measurements for one submission, and
+prices. Prints a Markdown table with the total CPU time, the duration on each number of cores, the
+storage, and the prices of CPU time and storage.
 """
 
 from __future__ import annotations

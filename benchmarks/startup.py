@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/startup.py [--repeats 7]
 
-The commands run in turn, so that other load on the machine affects all of them equally; the first
-round, which fills caches, does not count. Prints medians, also as multiples of the time for `import
-torch`.
+The commands run in turn, so that other load on the machine affects all of them equally. The first
+round fills caches and is not counted. Prints the median CPU time of each command in seconds, and as
+a multiple of the time for `import torch`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _commands(place: Path) -> dict[str, list[str]]:
-    """Returns the commands to measure, for a student's folder and two classes of one student."""
+    """Writes a student's folder and two one-student classes; returns the commands to measure."""
     folder = place / "student" / ASSIGNMENT
     shutil.copytree(ROOT / "assignments" / ASSIGNMENT, folder)
     shutil.copy(_solution(ASSIGNMENT, EXERCISE), folder)

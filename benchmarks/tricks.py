@@ -2,11 +2,11 @@
 
     .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5] [--only WORDS]
 
-A fork server is started, and hands out workers that answer the planned calls for one exercise, as
-in grading. Prints the median CPU time of this process and the fork server's process tree: in
-seconds for the start, and in milliseconds per worker. A trick is switched off by a line that the
-fork server runs first, so that the package needs no code for this. A trick that saves little should
-be removed.
+A fork server starts workers that answer the planned calls for one exercise, as they would during
+grading. Prints the median CPU time of this process and the fork server's process tree: in seconds
+for the start, and in milliseconds per worker. Most tricks are switched off by a line of code that
+the fork server runs first, so the package itself needs no code to switch them off. A trick that
+saves little should be removed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _as_is(module: str, name: str) -> str:
 
 
 def _instead(module: str, name: str, value: str) -> str:
-    """Returns a line that replaces a name, and fails if the module no longer has it."""
+    """Returns a line of code that replaces a name in a module, and fails if the name is new."""
     return f"import worker.{module} as m; m.{name}; m.{name} = {value}"
 
 
@@ -84,7 +84,7 @@ TRICKS = (
 
 @dataclass(slots=True)
 class Cost:
-    """The CPU seconds for each start, and per worker."""
+    """The CPU seconds for each start of a fork server, and for each worker."""
 
     starts: list[float] = field(default_factory=list)
     workers: list[float] = field(default_factory=list)
@@ -113,7 +113,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequests:
-    """The work for a worker: a module's text, and calls to it as a batch and one by one."""
+    """The work for a worker: a module's text, and calls, both as a batch and as single requests."""
 
     text: str
     batch: Batch
@@ -134,7 +134,7 @@ def _asked() -> WorkerRequests:
 
 
 def _cpu(trick: Trick, asked: WorkerRequests, workers: int) -> tuple[float, float]:
-    """Returns the CPU seconds for a fork server's start, and per worker with its requests."""
+    """Returns the CPU seconds for starting a fork server, and the CPU seconds for each worker."""
     with _switched_off(trick), ForkServer(trick.tier) as server:
         if trick.held:
             server.hold(asked.batch)

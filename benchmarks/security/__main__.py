@@ -1,12 +1,13 @@
-"""Gives the same attacks and accidents to nbgrader, otter-grader and this grader.
+"""Compares how nbgrader, otter-grader and this grader handle the same attacks and accidents.
 
     make bench-security
 
-Every case is a class with two submissions: the case itself, and an honest student's, which is
-graded after it. All three graders get the same notebooks. A grader does well if the case gets the
-points that a fair person would give, and the honest student gets all points. otter runs as `otter
-run`; `otter grade` would run it in a container for each submission, which would protect the machine
-and other students, and change nothing else. Exits with 1 if this grader does not do well in a case.
+In every case, a class has two submissions: the attack or accident, which is graded first, and an
+honest student's work. All three graders get the same notebooks. A grader passes if the attack or
+accident gets the points that a fair person would give, and the honest student gets all points.
+otter-grader is run as `otter run`. `otter grade` would run each submission in a container, which
+would protect the machine and other students, but would not change anything else. Exits with status
+1 if this grader does not pass in every case.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def main() -> int:
 
 
 def _outcome_of(course: Path, case: Case, grader: str) -> str:
-    """Returns the outcome of a case with a grader, in a word or two."""
+    """Grades a case with one of the graders; returns the outcome in a word or two."""
     place = course.parent / f"{case.name.replace(' ', '-')}-{grader}"
     copy_course(course, place)
     listener = LocalServer.start()
@@ -138,7 +139,7 @@ def _answered(released: dict[str, list[dict[str, object]]], answers: str) -> dic
 
 
 def _verdict(case: Case, scores: Scores) -> str:
-    """Returns the harm to others if there is any, otherwise the case's own score."""
+    """Says whether another student was harmed and, if not, whether the case's score is fair."""
     if scores.get(HONEST_STUDENT) != 2 * POINTS:
         return "harms another"
     score = scores.get(CASE)

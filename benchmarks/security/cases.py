@@ -1,4 +1,4 @@
-"""Defines the cases: submissions with one notebook each, which all three graders get."""
+"""Defines the attacks and accidents: submissions with one notebook each, for all three graders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Notebook = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A submission with two questions, and the points that a fair person would give it.
+    """A submission that answers two questions, and the points that a fair person would give it.
 
     `answers` may contain {course}, {others} and {port}, which stand for the course's folder,
     another student's folder, and the port of a server on this machine.
@@ -32,7 +32,7 @@ class Case:
 
 
 def _attack(name: str, double: str, before: str = "", fair: float = POINTS) -> Case:
-    """Returns a case in which the answer to `double` is the attack, and that to `half` is right."""
+    """Returns a case whose answer to `double` is an attack and whose answer to `half` is right."""
     return Case(name, f"import torch\n\n{before}\n\n{double}\n\n{RIGHT_HALF}\n", fair)
 
 

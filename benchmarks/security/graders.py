@@ -1,4 +1,4 @@
-"""Runs the three graders, as their manuals say, for a class with a case and an honest student."""
+"""Runs each of the three graders on a class, in the way that the grader's manual recommends."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ Scores = Mapping[str, float | None]
 
 
 class GraderHangs(Exception):
-    """Raised if a grader does not end."""
+    """Raised if a grader does not end within the time limit."""
 
 
 def run(command: list[str | Path], folder: Path) -> None:
-    """Runs a command. If it does not end, kills all its processes and raises `GraderHangs`."""
+    """Runs a command; after the time limit, kills all its processes and raises `GraderHangs`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # for alembic
     with open(folder / "log.txt", "ab") as log:
         process = subprocess.Popen(
