@@ -1,4 +1,4 @@
-"""Skips the tests of tiers that this machine can't have, and fails those of broken tiers."""
+"""Skips the tests of tiers that this machine can't support; fails the tests of broken tiers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INSIDE = ["unshare", "--user", "--map-root-user", "--pid", "--mount", "--fork"]
 
 
 def without_tier(tier: Tier, reason: str) -> NoReturn:
-    """Skips the test if this machine can't have the tier; otherwise fails it."""
+    """Skips the test if this machine can't support the tier; otherwise fails the test."""
     if "the worker was allowed" in reason or "runs as root" in reason or _can_have(tier):
         pytest.fail(f"tier {tier} is broken: {reason[:1000]}")
     pytest.skip(f"this machine does not give tier {tier}: {reason[:300]}")

@@ -1,4 +1,4 @@
-"""Provides a class of attackers, graded once in each tier, and snapshots of its files."""
+"""Provides a class of attackers, graded once in each sandbox tier, and snapshots of its files."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ class Graded:
 def graded(
     new_class: Callable[[], Sandboxed], parent_of: Callable[[Tier], ForkServer]
 ) -> Callable[[Tier], Graded]:
-    """Returns a function that returns the class graded in a tier; the first call grades it."""
+    """Returns a function that grades a class in a tier, but only once for each tier."""
     done: dict[Tier, Graded] = {}
 
     def grade(tier: Tier) -> Graded:

@@ -137,7 +137,7 @@ def _below(pid: int) -> set[int]:
 
 
 def _chain(pid: int, length: int) -> set[int]:
-    """Returns the ids of the oldest child, that child's oldest child, and so on, `length` in all.
+    """Returns the ids of the oldest child, its oldest child, and so on, for `length` generations.
 
     In tier A, these are bubblewrap, the first process in its namespace, and the fork server.
     """

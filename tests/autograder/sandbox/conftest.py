@@ -63,7 +63,7 @@ class Student:
 
 @pytest.fixture
 def student(parent: ForkServer) -> Iterator[Callable[..., Student]]:
-    """Yields a function that loads a module's text in a new worker with this CPU time limit."""
+    """Yields a function that loads a module's text in a new worker with a given CPU time limit."""
     sessions: list[Session] = []
 
     def open_worker(text: str, cpu_seconds: float = LIMITS.cpu_seconds) -> Student:

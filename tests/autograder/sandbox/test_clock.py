@@ -1,4 +1,4 @@
-"""A question's wall clock counts only time when the worker was observed and could run."""
+"""A question's wall clock counts only the time in which the worker was observed and could run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every tier denies these operations; the attack corpus tries them in whole submissions."""
+"""Every sandbox tier denies dangerous operations, which answers try one at a time."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_tier_a_hides_the_files_of_processes(
 
 
 def test_a_worker_ends_with_its_fork_server() -> None:
-    """Without namespaces, only a kernel signal ends the worker."""
+    """Without namespaces, a worker ends only because the kernel signals its parent's end."""
     with start_fork_server(Tier.C) as server:
         session = server.open(LIMITS, questions=1)
         session.ask(Budget.of(LIMITS), "load", "module", "def answer():\n    return 1\n", 7)

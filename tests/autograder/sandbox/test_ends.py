@@ -1,4 +1,4 @@
-"""The reason a worker ended is reported for every signal, even if the fork server is late."""
+"""The reason why a worker ended is reported for every signal, even if the fork server is slow."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 @cache
 def _python(*grader: str) -> str:
-    """Returns a Python with torch that this grader may run, or skips the test."""
+    """Returns a Python interpreter with torch that this grader may run, or skips the test."""
     if grader[0] == "setpriv" and os.getuid() != 0:
         pytest.skip("only root becomes another user; this run is an ordinary user's itself")
     if shutil.which(grader[0]) is None:

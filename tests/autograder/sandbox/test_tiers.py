@@ -1,4 +1,4 @@
-"""A tier whose fork server has failed once is not treated as unavailable."""
+"""A tier is tried again if its fork server was killed, but not if the server says why it failed."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_tier_that_says_why_it_fails_is_not_retried(
 def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A script imitates bubblewrap on a system that permits no namespaces to ordinary users."""
+    """A script imitates bubblewrap on a system where ordinary users may not create namespaces."""
 
     class RefusedForkServer(ForkServer):
         def _command(self, environment: Any, control: int, file: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The fork server prepares its memory for forks, which is tested in a separate process."""
+"""Tests, in separate processes, how the fork server prepares its memory for forks."""
 
 from __future__ import annotations
 

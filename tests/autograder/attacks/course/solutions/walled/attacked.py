@@ -1,4 +1,4 @@
-"""Questions around the one that is attacked."""
+"""An exercise with the question that is attacked, and with questions before and after it."""
 
 import torch
 
@@ -34,7 +34,7 @@ class Scale(torch.nn.Module):
 
 
 def ruled(x: torch.Tensor) -> torch.Tensor:
-    """Computes softmax without the function of torch."""
+    """Computes softmax without torch's own function."""
     ### BEGIN SOLUTION
     powers = torch.exp(x - x.amax(-1, keepdim=True))
     return powers / powers.sum(-1, keepdim=True)

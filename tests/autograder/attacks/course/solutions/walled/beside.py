@@ -1,4 +1,4 @@
-"""An exercise beside the attacked one, in a file of its own."""
+"""A second exercise of the attacked assignment, in a separate file."""
 
 import torch
 
