@@ -1,4 +1,4 @@
-"""The interactive view needs no network, displays any token, and is empty without an answer."""
+"""The interactive view needs no network, displays any token, and reports a missing answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dropout statistics accept independent draws, and name each kind of dependence."""
+"""The dropout statistics accept independent draws, and say how other draws depend on each other."""
 
 import math
 from typing import Any

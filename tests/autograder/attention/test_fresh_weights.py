@@ -22,7 +22,7 @@ def heads_of(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_without_norms_numbers_grow_and_one_word_gets_all_weight(seed: int) -> None:
-    """The lesson `encoder_block` says that this happens in deep stacks."""
+    """The lesson `encoder_block` describes these effects of deep stacks without normalization."""
     torch.manual_seed(seed)
     x, sizes, largest = torch.randn(1, 8, 64), [], []
     with torch.no_grad():
@@ -41,7 +41,7 @@ def test_without_norms_numbers_grow_and_one_word_gets_all_weight(seed: int) -> N
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_model_without_a_mask_learns_to_copy(seed: int) -> None:
-    """The lesson `masking` says that the error falls to almost nothing, even for random words."""
+    """The lesson `masking` says that without a mask, the error for random words is almost 0."""
     torch.manual_seed(seed)
     words, places = nn.Embedding(32, 64), nn.Embedding(16, 64)
     query, key, value, scores = (nn.Linear(64, size) for size in (64, 64, 64, 32))
@@ -64,7 +64,7 @@ def test_a_model_without_a_mask_learns_to_copy(seed: int) -> None:
 @pytest.mark.parametrize("pre_norm", [True, False])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_trained_sublayers_add_larger_numbers_than_fresh_ones(seed: int, pre_norm: bool) -> None:
-    """The lesson `decoder_block` says that trained sublayers usually do this."""
+    """The lesson `decoder_block` says that sublayers usually add larger numbers after training."""
     story = tokens(stories(60, seed=1)[0])
     vocabulary = sorted(set(story))
     ids = torch.tensor([vocabulary.index(token) for token in known(story, vocabulary)])

@@ -1,4 +1,4 @@
-"""A notebook uses a student's answer once it is correct, and the supplied part until then."""
+"""A notebook uses the supplied part until a student's answer is correct, and then the answer."""
 
 from __future__ import annotations
 

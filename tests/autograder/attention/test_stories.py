@@ -1,4 +1,4 @@
-"""The storyteller's weights agree with its code and with the claims about it."""
+"""The storyteller's stored weights fit its code, and the lesson's claims about it are true."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def capstone() -> dict[str, Any]:
-    """Returns the names that the capstone defines before training, with our part as its block."""
+    """Returns the capstone's variables from before training, with our part as the block."""
     names: dict[str, Any] = {"__name__": "__main__"}
     threads = torch.get_num_threads()
     with (
@@ -148,9 +148,9 @@ def surprise(capstone: dict[str, Any], model: Any, keep: Callable[[Any], Any]) -
     """Returns the mean loss on held-out stories, read one token at a time.
 
     Args:
-        capstone: the capstone's names.
+        capstone: the variables that the capstone defines.
         model: the model.
-        keep: selects what a step keeps of a block's present for the next step.
+        keep: selects the part of a block's present that the next step gets as its past.
     """
     losses = []
     for line in capstone["held_out_text"].splitlines()[:4]:
@@ -168,7 +168,7 @@ def surprise(capstone: dict[str, Any], model: Any, keep: Callable[[Any], Any]) -
 def test_mistakes_with_the_cache_or_positions_make_text_much_worse(
     capstone: dict[str, Any], storyteller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cache without its past, and positions that begin at 0, make the text much worse."""
+    """A model predicts text much worse if the cache has no past or positions restart at 0."""
     right = surprise(capstone, storyteller, lambda present: present)
     assert right < 0.6
     assert surprise(capstone, storyteller, lambda present: None) > right + 2
@@ -195,7 +195,7 @@ def test_the_larger_model_read_as_many_stories_as_stated(
 
 
 def train(capstone: dict[str, Any], steps: int, **changed: Any) -> list[float]:
-    """Returns the held-out losses in the first steps, with some names in the cell replaced."""
+    """Returns the held-out losses of the first steps, after replacing some of the variables."""
     (training,) = [cell.source for cell in CELLS if "tags" in cell.metadata]
     assert "range(1, steps + 1)" in training
     beginning = training.partition("curves(")[0].replace(

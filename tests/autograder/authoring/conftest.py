@@ -49,7 +49,7 @@ def wheel(make_wheel: Callable[..., Path]) -> Path:
 
 @pytest.fixture
 def edit(root: Path) -> Callable[[str, str, str], None]:
-    """Returns a function that replaces text in a file of the course, which must contain it."""
+    """Returns a function that replaces text in a course file, which must contain the old text."""
 
     def replace(name: str, old: str, new: str) -> None:
         path = root / name

@@ -1,4 +1,4 @@
-"""Runs each notebook's cells as a kernel does, in a forked child of one warm process.
+"""Runs each notebook's cells as a kernel does, in a fork of a process that has loaded torch.
 
 Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin and writes `{name: run}` to stdout. A
 cell is source code, or `["holds", claim]`, where the claim is an expression that must be true at
@@ -37,7 +37,7 @@ Task = tuple[str, str, list[str | list[str]]]
 
 
 def numbers(value: Any) -> list[float]:
-    """Returns all numbers in a number, a tensor, or nested lists."""
+    """Returns all numbers in a value, which may be a number, a tensor, or nested lists."""
     if isinstance(value, list | tuple):
         return list(chain.from_iterable(map(numbers, value)))
     found: list[float] = torch.as_tensor(value).detach().double().flatten().tolist()

@@ -1,4 +1,4 @@
-"""The workflows that check each push are valid and harmless, and report exact results."""
+"""The GitHub workflows that check each push are valid and harmless, and report exact results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The course map, which students see, has the assignments in order with their hours."""
+"""The course map shows students all assignments in order, and how many hours each one takes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def questions_of(names: Collection[str]) -> set[str]:
 
 
 def parts_in(text: str) -> set[str]:
-    """Returns the names that a text imports from the parts."""
+    """Returns the names that a text imports from `autograder.parts`."""
     found = re.findall(r"from autograder\.parts import ([\w, ]+)", text)
     return {name.strip() for names in found for name in names.split(",")}
 

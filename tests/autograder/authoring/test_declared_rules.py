@@ -135,7 +135,7 @@ def _refused(
 ) -> tuple[bool, bool]:
     """Returns whether the hidden suite rejects these calls, and whether the public suite does.
 
-    Both must accept everything else about the answer.
+    Apart from these calls, both suites must accept the answer.
     """
     body = IN_PASSING[question[0].isupper()].format(question=question, calls=calls)
     text = exercise.solution.read_text(encoding="utf-8") + "\nimport torch\n" + body

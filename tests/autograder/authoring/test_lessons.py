@@ -54,7 +54,7 @@ LONGEST_FORMULA = 26
 
 
 def letters_of(formula: str) -> int:
-    """Returns about how many letters a formula shows; a command such as `\\alpha` counts as one."""
+    """Estimates the number of letters in a formula; a command such as `\\alpha` counts as one."""
     drawn = re.sub(r"\\(?:text|math\w+|t?frac|sqrt|left|right|[!;, ])", "", formula)
     return len(re.sub(r"[{}\s^_]", "", re.sub(r"\\[a-zA-Z]+", "x", drawn)))
 

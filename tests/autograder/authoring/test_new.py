@@ -136,7 +136,7 @@ FILLED_IN = {
 
 
 def _fill_in(root: Path) -> None:
-    """Completes everything that `new` left to do for `third`."""
+    """Completes everything that `autograder new` left to do in the exercise `third`."""
     for path, answers in FILLED_IN.items():
         file = root / path
         text = re.sub(r"^ *# TO DO.*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)

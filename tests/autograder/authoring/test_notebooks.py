@@ -44,7 +44,7 @@ def name_of(exercise: Exercise) -> str:
 
 
 def notebook_of(exercise: Exercise, *, solved: bool) -> Any:
-    """Returns the released notebook, with the solutions in its answer cells if `solved`."""
+    """Returns the released notebook, with the solutions in its answer cells if `solved` is true."""
     notebook = nbformat.read(exercise.stub.with_suffix(".ipynb"), as_version=4)
     if solved:
         for question, definition in split_module(exercise).definitions.items():
@@ -70,7 +70,7 @@ def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
 
 
 def cells_of_extra(lesson: Path) -> list[Any]:
-    """Returns the claims and the fast code cells of a notebook without questions."""
+    """Returns the claims in a notebook without questions, and its code cells except slow ones."""
     cells: list[Any] = []
     for cell in source_cells(lesson):
         if cell.cell_type == "markdown":
@@ -187,7 +187,7 @@ def test_every_long_number_of_a_text_is_claimed_or_computed(lesson: Path) -> Non
 
 
 def typed_into_pictures(cell: str) -> set[str]:
-    """Returns the numbers with at least three decimals in a cell's calls to `heatmap`."""
+    """Returns the numbers with at least three decimal places in a cell's calls to `heatmap`."""
     calls = [node for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Call)]
     pictures = [
         call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "heatmap"

@@ -1,4 +1,4 @@
-"""Alternatives become "other right ways", which are published only after students submit."""
+"""Alternative solutions become "other right ways", which students see only after submitting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_each_question_has_two_other_solutions_that_are_code(assignment: object)
 
 
 def planted(root: Path) -> None:
-    """Adds an alternative to the small course, and its note to `ways.toml`."""
+    """Adds an alternative solution to the small course, and a note about it to `ways.toml`."""
     (root / "source" / "basics" / "ways.toml").write_text(
         '[plus_one]\nby_adding = "It costs a function."\n', encoding="utf-8"
     )

@@ -31,7 +31,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def installed(wheel: Path, folder: Path) -> Path:
-    """Makes an environment with this wheel; returns the folder with its programs."""
+    """Makes an environment with this wheel; returns the folder with the environment's programs."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     command = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install"]
     options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]

@@ -23,7 +23,7 @@ def solution(assignment: str, exercise: str, name: str) -> Any:
 
 
 def loaded(layer: nn.MultiheadAttention, source: Any) -> nn.MultiheadAttention:
-    """Copies our weights into torch's attention, which stores three projections as one."""
+    """Copies our weights into torch's attention, which keeps three projections in one tensor."""
     layers = (source.W_query, source.W_key, source.W_value)
     with torch.no_grad():
         layer.in_proj_weight.copy_(torch.cat([part.weight for part in layers]))
