@@ -1,4 +1,4 @@
-"""Every command is listed once, and its module is loaded only when it is called."""
+"""Every command is listed once, and its module is loaded only when the command is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autograder grade` reports folders at the wrong level before it grades."""
+"""If a folder is at the wrong level, `autograder grade` reports this before it grades."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_broken_assignment_is_listed_once_and_stops_itself_only(
 
 
 class _BrokenSuite:
-    """A backend that can't collect the suites of one assignment."""
+    """A grading backend that can't collect the suites of one assignment."""
 
     def __init__(self) -> None:
         self.graded: list[str] = []

@@ -1,4 +1,4 @@
-"""Operations that the machine refuses are reported with a remedy; closed streams are replaced."""
+"""Errors of the machine are reported with a remedy, and commands work if a stream is closed."""
 
 from __future__ import annotations
 

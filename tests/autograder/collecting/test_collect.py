@@ -67,7 +67,7 @@ def members_of(source: Path) -> list[object]:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Returns the contents of all files below a folder except timestamps."""
+    """Returns the contents of all files below a folder, except files named `timestamp.txt`."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -38,7 +38,7 @@ def git(folder: Path, *arguments: str, day: int = 1) -> str:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns a repository with twenty commits, one per day.
 
-    Their messages are so long and similar that git packs them as deltas.
+    The commits' messages are so long and similar that git packs the commits as deltas.
     """
     folder = tmp_path_factory.mktemp("made")
     git(folder, "init", "--quiet", "--initial-branch", "main")
@@ -91,7 +91,7 @@ def test_a_repository_with_long_hashes_is_read(tmp_path: Path) -> None:
 
 @pytest.fixture
 def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
-    """Puts a `git` that records its calls first on the PATH; returns a function that reads them."""
+    """Replaces `git` with a script that logs its calls; returns a function that reads the log."""
     programs, log = tmp_path / "programs", tmp_path / "called"
     programs.mkdir(exist_ok=True)
     for name in ("git", "hook"):

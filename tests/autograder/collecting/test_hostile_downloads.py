@@ -37,7 +37,7 @@ def _zip(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
 
 
 def _list(count: int) -> bytes:
-    """Returns an archive whose list names files that it does not contain."""
+    """Returns an archive whose list names `count` files that the archive does not contain."""
     record = struct.pack("<4s24xH16x", b"PK\x01\x02", 4)
     entries = b"".join(record + b"%04x" % (number & 0xFFFF) for number in range(count))
     return entries + struct.pack("<4s8xIIH", b"PK\x05\x06", len(entries), 0, 0)

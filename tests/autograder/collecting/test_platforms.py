@@ -1,10 +1,10 @@
 """Downloads from real platforms give the owner and time of each file, or are rejected.
 
-The name formats are taken from Moodle's mod/assign/classes/downloader.php (a name without `_`, the
-number, `assignsubmission`, the plugin; before 4.1 with `_` at the end), from Canvas's
-lib/content_zipper.rb (`[name, LATE, user id or anon_id]` joined by `_`, then the attachment's id)
-and from Gradescope's export (a folder for each submission, `submission_metadata.yml` in Ruby's
-YAML).
+The formats of names are taken from the platforms. Moodle's mod/assign/classes/downloader.php joins
+a name without `_`, the number, `assignsubmission` and the plugin, and added `_` at the end before
+4.1. Canvas's lib/content_zipper.rb joins the name, `LATE`, the user's id or anon_id, and the
+attachment's id with `_`. Gradescope exports a folder for each submission, and a
+`submission_metadata.yml` in Ruby's YAML.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""After collecting, grading and exporting for each platform, everybody has their own points.
+"""After collecting, grading and exporting, every student has their own points on each platform.
 
-File names are derived from people's names by the platforms' own rules. Moodle's `clean_filename`
-removes the characters of PARAM_FILE and writes a space for `_`; Canvas's `sanitize_file_name` keeps
-letters, digits and `_` of the sortable name in lower case. Exports are read by the platforms'
-rules: Moodle's importziplib.php splits a name at `_` and uses the second part as the participant;
-Canvas uses the first two parts that are numbers as the user and the attachment.
+File names are derived from people's names by the platforms' own rules. Moodle replaces `_` with a
+space, and its `clean_filename` removes the characters that PARAM_FILE forbids. Canvas's
+`sanitize_file_name` converts the sortable name to lower case, and keeps only letters, digits and
+`_`. Exports are read by the platforms' rules, too. Moodle's importziplib.php splits a name at `_`
+and uses the second part as the participant; Canvas uses the first two parts that are numbers as the
+user and the attachment.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def result(student: str, score: float) -> SubmissionResult:
 
 
 class Class:
-    """A class in which everybody's file contains their own number."""
+    """A class in which each student's file contains a number that identifies the student."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

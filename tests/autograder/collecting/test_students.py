@@ -177,7 +177,7 @@ def test_a_name_unusable_as_a_folder_is_found_again(
 
 
 def gradescope(**submitters: tuple[str, str]) -> dict[str, str]:
-    """Returns an export of Gradescope with a name and an address for each submission."""
+    """Returns a Gradescope export with a name and an email address for each submission."""
     document = {
         entry: {":submitters": [{":name": name, ":sid": "S1", ":email": email}]}
         for entry, (name, email) in submitters.items()
