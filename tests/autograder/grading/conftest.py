@@ -110,7 +110,7 @@ def impatient_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> 
 
 @pytest.fixture
 def questions() -> Callable[[SubmissionResult], dict[str, str]]:
-    """Returns a function that gives a result's verdicts by question."""
+    """Returns a function that returns the verdicts in a result, keyed by question."""
 
     def by_name(result: SubmissionResult) -> dict[str, str]:
         return {q.question: q.verdict.value for e in result.exercises for q in e.questions}

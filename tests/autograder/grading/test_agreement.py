@@ -1,4 +1,4 @@
-"""A reply that agrees with the solution's passes unless its test would notice the difference."""
+"""A test is skipped if it could not tell an answer's replies from those of the solution."""
 
 from __future__ import annotations
 

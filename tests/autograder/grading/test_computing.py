@@ -1,4 +1,4 @@
-"""An answer that becomes a known mistake may do nothing but compute."""
+"""An answer can become a known mistake only if its code does nothing except computing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equal answers are executed twice; if both results agree, all their students get that result."""
+"""Equal answers are executed only twice if both results agree; all students get this result."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class _Server:
 
 @pytest.fixture
 def servers() -> list[Any]:
-    """Returns a list that begins with one server, and to which others are added."""
+    """Returns a list with one server; each server that is started later is added to the list."""
     started: list[Any] = []
     _Server(started)
     return started

@@ -45,7 +45,7 @@ def home(graded: Path, tmp_path: Path) -> Path:
 
 
 def called(*arguments: str, limit: int | None = None) -> tuple[int, str]:
-    """Runs a command in a fork with a limit on file sizes; returns exit code and output."""
+    """Runs a command in a fork with a limit on file sizes; returns its exit code and output."""
     near, far = os.pipe()
     pid = os.fork()
     if pid == 0:

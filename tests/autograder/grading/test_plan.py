@@ -1,4 +1,4 @@
-"""First attempts in a class get equal inputs, in one batch; later attempts get different ones."""
+"""All first attempts in a class get the same batch of inputs; later attempts get other inputs."""
 
 from __future__ import annotations
 

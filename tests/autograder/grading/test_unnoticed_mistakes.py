@@ -28,7 +28,7 @@ _MOST = 60
 
 @pytest.fixture(scope="module")
 def unnoticed(course: Course) -> set[tuple[str, str]]:
-    """Returns question and name of every known mistake that passes all of its question's checks."""
+    """Returns the question and name of each known mistake that passes all of its checks."""
     torch.set_num_threads(1)
     return {
         (variant.question, variant.name)

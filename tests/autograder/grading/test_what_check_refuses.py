@@ -1,4 +1,4 @@
-"""`check` on a student's computer refuses the same operations as the sandbox in grading."""
+"""On a student's computer, `check` refuses the same operations as the sandbox during grading."""
 
 from __future__ import annotations
 

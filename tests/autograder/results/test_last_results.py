@@ -1,4 +1,4 @@
-"""Results that count are read from the file when they are needed, not kept in memory."""
+"""The results that count are not kept in memory, but read from the file when they are needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that need a person's attention have a reason; one stopped run is not a shared mistake."""
+"""Results that need a person's attention have a reason, such as an error in every question."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Accident:
 def module(
     name: str, text: str | bytes, note: str = "", status: str = "graded", **verdicts: str
 ) -> Any:
-    """Returns a row that submits `scores.py`; questions without a verdict must be correct."""
+    """Returns a row that submits `scores.py`; all questions not in `verdicts` must be correct."""
     data = text if isinstance(text, bytes) else text.encode()
     return Accident(name, {f"{SCORES}.py": data}, verdicts, note, status)
 

@@ -1,4 +1,4 @@
-"""If a module contains no answer, the notebook with the same name counts."""
+"""If a module contains no answer, the notebook with the same name is graded instead."""
 
 from __future__ import annotations
 

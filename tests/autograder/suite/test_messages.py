@@ -1,4 +1,4 @@
-"""A failure's message states a true relation or the error, and states each cause only once."""
+"""A failure's message is true of all numbers, explains errors, and names each cause only once."""
 
 from __future__ import annotations
 

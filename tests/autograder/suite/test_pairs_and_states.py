@@ -16,7 +16,7 @@ from autograder.worker.substitution import stand_in
 
 
 def appended(x: torch.Tensor, past: Any = None) -> Any:
-    """Computes a value from all inputs so far; the state is these inputs and their doubles."""
+    """Computes a value from all inputs so far; the state contains the inputs and their doubles."""
     first = x if past is None else torch.cat([past[0], x])
     second = 2 * x if past is None else torch.cat([past[1], 2 * x])
     return first.sum() + second.prod(), (first, second)

@@ -1,4 +1,4 @@
-"""Hidden suites test only what the questions promise, so correct answers may rely on it."""
+"""Hidden suites use only inputs that the questions promise, so correct answers may rely on that."""
 
 from __future__ import annotations
 

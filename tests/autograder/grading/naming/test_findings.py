@@ -1,4 +1,4 @@
-"""A mistake that the dropout statistics find is named after the finding."""
+"""A mistake that the dropout statistics detect is named after the property that they detected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHAPE = (5, 4, 3, 12, 12)
 
 
 def _dropped(together: int | None) -> torch.Tensor:
-    """Draws a dropout pattern that repeats along the given dimension, or is independent if None."""
+    """Draws a dropout pattern that repeats along a dimension, or without repeats if given None."""
     numbers = torch.rand(*(1 if n == together else size for n, size in enumerate(SHAPE)))
     return (numbers < 0.4).expand(SHAPE)
 

@@ -413,7 +413,7 @@ def test_a_large_class_has_members_of_every_known_step(course: Course) -> None:
 
 
 def _both(found: Sequence[Member], one: str, other: str) -> list[Any]:
-    """Returns the answers of two changes that are made together, given the changes' ids."""
+    """Returns the answers in which two changes, given by their ids, are made together."""
     pairs = [
         first.change.with_(second.change)
         for first in found
@@ -508,7 +508,7 @@ def split(x, keys, heads):
 
 
 def test_only_a_split_into_heads_can_deal_out_columns(tmp_path: Path) -> None:
-    """Keys that are reshaped where they should be transposed stay in their heads."""
+    """The change that deals out columns to heads in turn does not affect a transpose of keys."""
     solution, x, keys = tmp_path / "solution.py", torch.randn(2, 3, 8), torch.randn(2, 2, 3, 4)
     solution.write_text(_SPLIT)
     dealt_out = "columns_are_dealt_out_to_the_heads_in_turn_not_in_blocks"
@@ -602,7 +602,7 @@ def _gives(answer: Any, args: Sequence[Any], expected: torch.Tensor) -> bool:
 
 
 def _is_close(value: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Compares up to rounding, which depends on the order of sums and on the drawn numbers."""
+    """Returns whether tensors are equal up to the rounding of sums in a different order."""
     alike = (value.shape, value.dtype) == (expected.shape, expected.dtype)
     return alike and torch.allclose(value, expected, atol=1e-6)
 
@@ -680,7 +680,7 @@ def test_a_family_names_what_the_catalogue_does_not_hold(diagnosis: Any) -> None
 
 
 def _failing(inputs: torch.Tensor, often: bool) -> torch.Tensor:
-    """Returns its input; raises an error if it is not contiguous or if `often` is true."""
+    """Returns its input; raises an error if the input is not contiguous or if `often` is true."""
     if often or not inputs.is_contiguous():
         raise RuntimeError
     return inputs
@@ -797,7 +797,7 @@ class _ProductOfFirstWeights(torch.nn.Module):
 
 
 def _checked_as_an_index(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
-    """Drops entries as required, but raises an error of a different class for an invalid rate."""
+    """Drops entries correctly, but raises an error of the wrong class for an invalid rate."""
     if not 0 <= p <= 1:
         raise IndexError("p")
     if not training or p == 0:
@@ -855,7 +855,7 @@ def test_a_pair_gets_names_that_fit_its_code(course: Course) -> None:
 
 
 def test_an_entry_is_executed_with_the_change_of_a_family(course: Course) -> None:
-    """Both mistakes affect every call, so only executing them together finds the pair."""
+    """Both mistakes affect every call, so the pair is found only by executing them together."""
 
     def scaled_along_the_queries(inputs: torch.Tensor) -> torch.Tensor:
         scores = inputs @ inputs.mT / inputs.shape[-1] ** 0.5
@@ -904,7 +904,7 @@ def _ahead_and_repaired(num_queries: int, num_keys: int, window: int) -> torch.T
 def test_a_missing_error_is_one_of_two_mistakes(
     course: Course, place: str, question: str, answer: Any, words: str
 ) -> None:
-    """The other mistake may be random; the value returned instead of the error is compared."""
+    """The other mistake may be random; what is compared is the value that replaces the error."""
     hint = _named(course, place, question, answer).hint or ""
     assert "; and " in hint
     assert words in hint
@@ -923,7 +923,7 @@ def test_a_right_entry_is_not_a_second_mistake(course: Course) -> None:
 
 
 def test_a_broken_rule_is_not_a_second_mistake(course: Course) -> None:
-    """A mistake that only breaks a rule returns right values, so it would fit beside any other."""
+    """A mistake that only breaks a rule changes no values, so it could accompany any mistake."""
 
     def heads_first(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Any:
         scores = queries @ keys.mT / queries.shape[-1] ** 0.5
@@ -935,7 +935,7 @@ def test_a_broken_rule_is_not_a_second_mistake(course: Course) -> None:
 
 
 def test_a_list_is_not_named_as_a_wrong_join(course: Course) -> None:
-    """A missing join must not also be named as a wrong way to join."""
+    """An answer that does not join the heads is not said to join them in the wrong way."""
 
     def projected(inputs: torch.Tensor, weights: torch.Tensor) -> Any:
         return [inputs @ weight.T for weight in weights]

@@ -1,4 +1,4 @@
-"""Two entries of the catalog explain an answer if each explains what the other does not."""
+"""Two catalog entries explain an answer if each explains results that the other does not."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def test_a_test_without_a_call_is_not_an_error() -> None:
 
 
 class _Multiplied:
-    """Pairs each mistake with a second one that multiplies results by two or three."""
+    """Combines each mistake with a second mistake that multiplies results by two or three."""
 
     def __init__(self) -> None:
         self.executed: list[int] = []
@@ -197,7 +197,7 @@ FREQUENT = {"softmax_is_left_out": 5, "the_mask_has_no_effect": 7, "a rare one":
 
 
 def _pair(factor: float, entries: Any) -> list[str]:
-    """Returns the names of the two mistakes that explain a result with this wrong factor."""
+    """Returns the names of the two mistakes that explain results which are wrong by this factor."""
     maker = TableMaker(REQUESTS, RIGHT)
     for number, (name, wrong) in enumerate(FREQUENT.items()):
         row = Row(name, "as if", 0, words=name, member=number)

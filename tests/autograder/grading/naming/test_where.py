@@ -1,4 +1,4 @@
-"""If no known mistake explains an answer, the message says which calls it gets right."""
+"""If no known mistake explains an answer, the message says for which calls the answer is right."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Layer:
 def _cases(
     traits: Traits, calls: Sequence[Sequence[Any]], is_right: Callable[..., bool]
 ) -> list[CallFacts]:
-    """Returns facts about the calls of a function that is right only where `is_right` is true."""
+    """Returns facts about calls of a function that is right only if `is_right` returns true."""
     requests: list[Request] = [("call", "attend", args) for args in calls]
     right = answered([Event("call", torch.ones(1)) for _ in calls]).calls
     own = answered([Event("call", torch.ones(1) * (2 - is_right(*args))) for args in calls]).calls
