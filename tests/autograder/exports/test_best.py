@@ -1,4 +1,4 @@
-"""If the best submission counts, it is in `submitted/`, and its result is the last line."""
+"""If the best submission counts, `submitted/` contains it, and its result is in the last line."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Class:
             file.write(json.dumps(line.to_json()) + "\n")
 
     def more(self, *_: object, found: FoundSubmissions) -> None:
-        """Replaces `grade_class`: grades further submissions, and records their folders."""
+        """Grades further submissions instead of `grade_class`, and records their folders."""
         for submission in found.submissions:
             self.asked.append(submission.folder)
             self.grade(submission.folder)
@@ -83,7 +83,7 @@ class Class:
         return let_best_count(courses, RunOptions(submitted, self.results), [KEY])
 
     def text(self) -> str:
-        """Returns the text of the file that counts."""
+        """Returns the text of the file in the submission that counts."""
         return (self.counts / "masking.py").read_text()
 
     def score(self) -> float:

@@ -61,7 +61,7 @@ class Term:
         return CliRunner().invoke(cli, arguments, standalone_mode=False)
 
     def grades(self, *options: str) -> dict[str, dict[str, str]]:
-        """Returns the exported table, by student."""
+        """Returns the rows of the exported table, keyed by student."""
         assert self.call("export", *options).return_value == 0
         with (self.folder / "grades.csv").open(encoding="utf-8", newline="") as file:
             return {row["student"]: row for row in csv.DictReader(file)}

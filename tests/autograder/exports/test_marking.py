@@ -1,4 +1,4 @@
-"""Manual grading covers points, reusable comments, second looks, and work that is waiting."""
+"""Graders enter points, reuse comments, answer requests for a second look, and see waiting work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports and report include assignments that only nbgrader graded."""
+"""Exports and the class report include assignments that were graded only by nbgrader."""
 
 from __future__ import annotations
 

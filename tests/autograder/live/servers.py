@@ -52,8 +52,8 @@ class Fault:
     """A fault for requests whose method, path and web service function contain the text `at`.
 
     The server sends `response`, or drops the connection if `response` is None. With `is_after`, the
-    server first carries out the request. The first `skip` requests succeed, and the next `times`
-    fail.
+    server first carries out the request. The first `skip` of these requests succeed, and the next
+    `times` requests fail.
     """
 
     at: str
@@ -89,7 +89,7 @@ class Server:
         raise NotImplementedError
 
     def name_of(self, request: Request) -> str:
-        """Returns the text in which each fault's `at` is looked for."""
+        """Returns a text about a request; a fault applies if its `at` occurs in this text."""
         return f"{request.method} {request.path} {request.form.get('wsfunction', '')}"
 
     def _fault(self, request: Request) -> Fault | None:
@@ -156,7 +156,7 @@ def _fields(body: bytes, kind: str) -> dict[str, str]:
 
 
 class Store(Server):
-    """The host of files to which Canvas redirects; the token must never be sent to it."""
+    """The host to which Canvas redirects downloads; it must never receive the token."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ class Store(Server):
 
 
 class Canvas(Server):
-    """A simulated Canvas with the course 4711, whose pages have at most `page` items."""
+    """A simulated Canvas site with one course; a page of a list has at most `page` items."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
@@ -336,7 +336,7 @@ def _nothing(assignment: int, user: int) -> dict[str, Any]:
 
 
 class Moodle(Server):
-    """A simulated Moodle with the course 12."""
+    """A simulated Moodle site with one course, whose id is 12."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -388,9 +388,9 @@ class Moodle(Server):
         status: str = "submitted",
         typed: str = "",
     ) -> None:
-        """Sets the submission of a student, or of a group if the user's number is 0.
+        """Sets the submission of a student, or of a group if the student's number is 0.
 
-        A name with a slash places the file in a folder.
+        If the name of a file contains a slash, the file is in a folder.
         """
         own = []
         for name, data in files.items():
@@ -490,7 +490,7 @@ class Moodle(Server):
         return Response({"feedback": {"plugins": [{"type": "comments", "editorfields": fields}]}})
 
     def _mod_assign_save_grades(self, form: dict[str, str]) -> Response:
-        """Saves one row after the other, as Moodle does, so rows before a bad one are kept."""
+        """Saves row by row, as Moodle does, so the rows before an invalid row are saved."""
         for row in range(len({n.split("]")[0] for n in form if n.startswith("grades[")})):
             user = int(form[f"grades[{row}][userid]"])
             key = int(form["assignmentid"]), user

@@ -1,4 +1,4 @@
-"""A server that sends false or endless data causes an error that names it, and gets no token."""
+"""A server that sends false or endless data gets no token, and an error names the server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LIES: tuple[Any, ...] = (
 
 @pytest.fixture(params=["canvas", "moodle"])
 def site(request: pytest.FixtureRequest, canvas: Canvas, moodle: Moodle) -> Canvas | Moodle:
-    """Returns each platform with a submission of two files."""
+    """Returns Canvas or Moodle, with a submission of two files."""
     files = {"masking.py": b"x = 1\n", "heads.py": b"y = 1\n"}
     canvas.submit(101, 991, "2026-11-20T10:00:00Z", files)
     moodle.submit(11, 31, 1795200000, files)

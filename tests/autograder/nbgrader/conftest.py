@@ -109,7 +109,7 @@ def _be(
 
 
 def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
-    """Returns the cell whose nbgrader metadata has this name."""
+    """Returns the cell that has this name in its nbgrader metadata."""
     cells = notebook["cells"]
     found = [c for c in cells if c["metadata"].get("nbgrader", {}).get("grade_id") == name]
     assert len(found) == 1, name
@@ -119,7 +119,7 @@ def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> NbgraderClass:
-    """Returns a course with an ordinary nbgrader assignment, and ours with a written question."""
+    """Returns a course with our assignment plus a written question, and an ordinary assignment."""
     root = tmp_path_factory.mktemp("nbgrader")
     place = NbgraderClass(root / COURSE, root / "exchange", root / "home")
     for folder in (place.folder, place.exchange, place.home):

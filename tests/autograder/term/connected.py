@@ -20,7 +20,7 @@ _FIRST_WORK, _FIRST_PERSON = 900, 10
 
 @contextmanager
 def canvas_term(term: Term) -> Iterator[tuple[Canvas, Points]]:
-    """Starts a Canvas with the whole class; yields it and a function that returns its grades."""
+    """Starts a Canvas server with the class; yields it and a function that returns its grades."""
     with Store() as store, Canvas(store) as canvas:
         canvas.page = 50
         canvas.sections.append({"id": 1, "name": "A"})
@@ -43,7 +43,7 @@ def canvas_term(term: Term) -> Iterator[tuple[Canvas, Points]]:
 
 @contextmanager
 def moodle_term(term: Term) -> Iterator[tuple[Moodle, Points]]:
-    """Starts a Moodle with the whole class; yields it and a function that returns its grades."""
+    """Starts a Moodle server with the class; yields it and a function that returns its grades."""
     with Moodle() as moodle:
         for student in term.students:
             group = _GROUP if student.n in TEAM else 0

@@ -31,7 +31,7 @@ Question = tuple[str, str]
 class Answer:
     """A submission's files, and its points by question.
 
-    `unfair` has the points that differ as long as the first assignment's suite is unfair.
+    `unfair` contains the points that are different while the first assignment's suite is unfair.
     """
 
     files: Mapping[str, str]
@@ -61,7 +61,7 @@ class Content(Protocol):
         """A question of the fourth assignment."""
 
     def write(self, root: Path, due: Mapping[str, str]) -> None:
-        """Writes and releases the course; `due` has each assignment's lines about due dates."""
+        """Writes and releases the course; `due` maps assignments to settings of due dates."""
 
     def fix(self, root: Path) -> None:
         """Fixes the first assignment's suite."""

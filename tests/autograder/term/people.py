@@ -1,4 +1,4 @@
-"""Defines the invented class: names, numbers on the platforms, and sections."""
+"""Defines the invented class: the students' names, numbers on the platforms, and sections."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Upload:
 
 
 def canvas_archive(path: Path, uploads: Iterable[Upload]) -> Path:
-    """Writes Canvas's *Download submissions*, which has no folders and numbers repeated names."""
+    """Writes a Canvas download: a zip without folders, in which repeated names get a number."""
     return _zip(path, (file for upload in uploads for file in _canvas_files(upload)))
 
 
@@ -59,7 +59,7 @@ _TEAM_NUMBER = Student(8).participant(TEAM_WEEK)
 
 
 def moodle_archive(path: Path, week: int, uploads: Iterable[Upload]) -> Path:
-    """Writes Moodle's *Download all submissions* (4.1 and later), with one folder for a team."""
+    """Writes a download from Moodle (4.1 and later), in which a team shares one folder."""
     files = dict(file for upload in uploads for file in _moodle_files(week, upload))
     return _zip(path, files.items())
 
@@ -77,7 +77,7 @@ def _moodle_files(week: int, upload: Upload) -> Iterator[tuple[str, str]]:
 def moodle_worksheet(
     path: Path, week: int, students: Iterable[Student], uploads: Iterable[Upload], maximum: float
 ) -> Path:
-    """Writes an assignment's grading worksheet in English; its times have no zone."""
+    """Writes an assignment's grading worksheet in English, in which times have no time zone."""
     times = {upload.student: upload.at for upload in uploads}
     rows = [MOODLE_COLUMNS]
     for student in students:
@@ -127,7 +127,7 @@ def clones(folder: Path, assignment: str, uploads: Iterable[Upload]) -> Path:
 
 
 def classroom_roster(path: Path, students: Iterable[Student]) -> Path:
-    """Writes GitHub Classroom's roster, whose identifiers are addresses."""
+    """Writes GitHub Classroom's roster, whose identifiers are email addresses."""
     rows = [("identifier", "github_username", "github_id", "name")]
     return _table(path, [*rows, *((s.email, s.github, str(s.n), s.name) for s in students)])
 

@@ -149,7 +149,7 @@ class Term:
 
     @staticmethod
     def _after(n: int, week: int) -> timedelta:
-        """Returns the time from the due date to a submission; early ones have negative times."""
+        """Returns the time from the due date to a submission, which is negative for early work."""
         if week == 2:
             if n in (LATE, EXTENDED):
                 return timedelta(hours=2)
@@ -218,7 +218,7 @@ class Term:
         return done.returncode, done.stdout
 
     def _logins(self) -> Path:
-        """Writes the code classroom's roster."""
+        """Writes the code classroom's roster, which contains the students' logins on GitHub."""
         path = self.root / "downloads" / "classroom_roster.csv"
         return platforms.classroom_roster(path, self.students)
 
@@ -261,7 +261,7 @@ class Term:
         self.manual[n, week] = (question, points)
 
     def look(self, when: str) -> None:
-        """Records an export's notes, and the grading changes so far."""
+        """Records the notes of an export, and how grading has changed results so far."""
         self.notes[when] = autograder.export("csv", self.folder).notes
         self.changes[when] = autograder.class_changes(self.folder)
 
@@ -321,7 +321,7 @@ class Term:
     # folders and students
 
     def folder_of(self, n: int, week: int) -> str:
-        """Returns the name of a student's folder in a week; a number in its files identifies it."""
+        """Returns the name of a student's folder, which is found by the number in its files."""
         for path in sorted((self.folder / "submitted").glob(f"*/{self.name(week)}/*")):
             if _number_in(path) == n:
                 return path.parent.parent.name

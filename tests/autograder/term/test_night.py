@@ -41,7 +41,7 @@ class Night:
         self.folder.mkdir()
 
     def download(self, assignment: str, damaged: str = "") -> None:
-        """Writes a platform's download of everybody's files, with those of `damaged` encrypted."""
+        """Writes a download of everybody's files, and encrypts those of the student `damaged`."""
         answers = REPOSITORY / "examples" / "submitted" / "ada" / assignment
         with zipfile.ZipFile(self.root / "inbox" / f"{assignment}.zip", "w") as archive:
             for number, student in enumerate(STUDENTS):
@@ -65,7 +65,7 @@ class Night:
         path.write_bytes(bytes(data))
 
     def run(self, *, is_killed: bool = False, is_full: bool = False) -> tuple[int, str]:
-        """Runs the script; returns exit code and output.
+        """Runs the script; returns its exit code and output.
 
         `is_killed` kills the script with all its processes after the first result. `is_full` sets a
         limit on file sizes that imitates a full disk.
@@ -101,7 +101,7 @@ class Night:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Night, list[tuple[int, str]]]:
-    """Runs four nights: one killed, one with a full disk, one complete, one after a correction."""
+    """Runs the script four times: killed, with a full disk, to the end, and after a correction."""
     night = Night(tmp_path_factory.mktemp("night"))
     night.download(RIGHT, damaged="student3")
     night.download(WRONG)

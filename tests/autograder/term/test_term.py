@@ -2,11 +2,11 @@
 
 Six assignments are collected from Canvas, Moodle, Gradescope and a code classroom. Some submissions
 are late, some very late; one student has an extension, one has extra time, and all have a budget of
-late days. One student submits again, one submits worse work in a class where the best counts, and
-one asks for a second look. Moodle has groups and a team. One suite is fixed during the term, scores
-are entered by hand, two students submit the same code, and one student leaves. Grades are returned
-to the platforms, and a second class is pulled from them. TERM_STUDENTS is the number of students
-(12), and TERM_COURSE is the course: `doubles`, or `attention` from this repository (`make term`).
+late days. One student submits again, one submits worse work (the best submission counts), and one
+asks for a second look. Moodle has groups and a team. One suite is fixed during the term, scores are
+entered by hand, two students submit the same code, and one student leaves. Grades are returned to
+the platforms, and a second class is pulled from them. TERM_STUDENTS is the number of students (12),
+and TERM_COURSE is the course: `doubles`, or `attention` from this repository (`make term`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Ordinary nbgrader assignments without any code of ours, and submissions to them.
 
-`ASSIGNMENTS` are source notebooks; `SUBMITTED` replaces cells of the released notebook by name.
+`ASSIGNMENTS` contains source notebooks. `SUBMITTED` contains the text of the cells in which a
+submission differs from the released notebook, keyed by cell name.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def submit() -> Submit:
 def released(tmp_path_factory: pytest.TempPathFactory, submit: Submit) -> Path:
     """Returns a course with the released and submitted assignments, which are not graded.
 
-    These are the assignments of `assignments.py` and the one of nbgrader's quickstart.
+    The assignments are those of `assignments.py` and that of nbgrader's quickstart.
     """
     course = tmp_path_factory.mktemp("cs101")
     for name, source in assignments.ASSIGNMENTS.items():

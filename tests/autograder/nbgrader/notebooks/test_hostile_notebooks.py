@@ -1,4 +1,4 @@
-"""A hostile or broken notebook costs at most its own points; honest ones keep their scores."""
+"""A hostile or broken notebook loses at most its own points, and honest notebooks lose none."""
 
 from __future__ import annotations
 

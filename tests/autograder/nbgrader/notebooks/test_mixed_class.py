@@ -18,7 +18,7 @@ OURS = "simplified_attention"
 
 @pytest.fixture(scope="module")
 def mixed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the course of `released`, in which ada and `right` also submitted our assignment."""
+    """Returns a copy of `released` with only two students, who both submitted our assignment."""
     course = tmp_path_factory.mktemp("mixed") / "cs101"
     shutil.copytree(released, course)
     shutil.rmtree(course / "submitted")

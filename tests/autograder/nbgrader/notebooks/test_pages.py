@@ -149,7 +149,7 @@ def _pages_to_grade(course: Path) -> dict[str, str]:
 
 
 def _seen(browser: Browser, address: str, own: str = "file:") -> tuple[set[str], str]:
-    """Returns a page's requests to other machines, and its text; no student's script may run."""
+    """Returns a page's external requests and its text; fails if a student's script runs."""
     page, asked = browser.new_page(), set()
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
 
