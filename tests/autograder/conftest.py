@@ -56,7 +56,7 @@ _CASES_RUN = pytest.StashKey[Counter[str]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Runs slow files first, and keeps the order of all others."""
+    """Runs slow test files first, and keeps the order of all other files."""
     order = {name: number for number, name in enumerate(_LONG)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
@@ -278,7 +278,7 @@ def submit(class_folder: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Callable[[], str]]:
-    """Yields a function that creates a database in PostgreSQL and returns its address."""
+    """Yields a function that creates a PostgreSQL database and returns the database's address."""
     server = subprocess.Popen(
         [sys.executable, str(ROOT / "tools" / "postgresql.py"), "first"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -305,7 +305,7 @@ def postgresql() -> Iterator[Callable[[], str]]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def db_url(request: pytest.FixtureRequest, class_folder: Path) -> str:
-    """Returns the address of a new gradebook, in SQLite and in PostgreSQL."""
+    """Returns the address of a new gradebook, once in SQLite and once in PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{class_folder / 'gradebook.db'}"
     address: str = request.getfixturevalue("postgresql")()

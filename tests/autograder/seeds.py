@@ -3,8 +3,8 @@
 Each import, fixture and test starts from the same seed. Fixtures have to be seeded separately,
 because a module's fixture is set up before the first test that uses it, and must not change that
 test's random numbers. Hypothesis has its own generator: `derandomize=True` makes its examples the
-same in every run. A class's seeds come from `secrets`, and workers are seeded for each question;
-neither is changed.
+same in every run. This module changes neither the seeds of a class, which come from `secrets`, nor
+the seeds that workers get for each question.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The class on that page is the example class, so this also tests the main workflow, from files to
 nbgrader's export, and compares every score and verdict with `examples/expected.json`. To avoid
-downloads, the test puts a virtual environment that borrows its own packages where `make` looks for
-one.
+downloads, the test creates the virtual environment that `make` would create, but uses the packages
+of the current environment.
 """
 
 from __future__ import annotations

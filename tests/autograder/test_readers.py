@@ -149,7 +149,7 @@ def test_every_reader_is_listed_with_what_it_reads() -> None:
 
 
 def test_json_of_others_is_read_in_one_place() -> None:
-    """Elsewhere, deeply nested JSON would raise an unexpected error."""
+    """In any other module, deeply nested JSON would raise an unexpected error."""
     others = [name for name, whose in _listed()["decodes"].items() if whose.startswith(_OTHERS)]
     assert {"submission/notebook.py", "live/moodle.py"} <= set(others)
     for name in sorted({*others} - {"untrusted_json.py"}):
@@ -158,7 +158,7 @@ def test_json_of_others_is_read_in_one_place() -> None:
 
 
 def test_no_program_is_started_with_anything_of_students() -> None:
-    """Only our own programs are started, and none gets a student's path."""
+    """Only our own programs are started, and none of them gets the path of a student's file."""
     ours = ("the grader itself", "a fork of the grader", "the sandbox, in /")
     assert [name for name, what in _listed()["starts"].items() if not what.startswith(ours)] == []
 

@@ -1,7 +1,7 @@
 """Runs a notebook's first cells, an answer and its check in a kernel without our package.
 
-Reads `{place: [folder, [cell, ...]]}` as JSON from stdin, and writes the output of each place. Each
-place is a forked child of a process that has loaded torch.
+Reads `{place: [folder, [cell, ...]]}` as JSON from stdin, and writes the output of each place. The
+cells of each place run in a forked child of a process that has loaded torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`predict` asks for a guess and compares it, and never reveals the answer."""
+"""`predict` asks for a guess and says whether it is right, but never reveals the answer."""
 
 from __future__ import annotations
 

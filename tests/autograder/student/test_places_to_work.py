@@ -1,4 +1,4 @@
-"""A notebook works on Colab, on Kaggle, alone, and in a kernel without the checks installed."""
+"""A notebook works on Colab, on Kaggle, without other files, and if the kernel has no checks."""
 
 from __future__ import annotations
 

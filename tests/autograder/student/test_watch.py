@@ -1,4 +1,4 @@
-"""`autograder watch` notices saved files, and shows the questions that they answer."""
+"""`autograder watch` notices saved files, and shows the questions that these files answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def save(path: Path, text: str) -> None:
 
 
 def seen(folder: Path, *steps: Step, exercises: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Returns the exercises that the watch yields if one of the steps happens in each pause."""
+    """Returns the exercises that are reported as saved if one step is carried out in each pause."""
     left = iter(steps)
 
     def pause() -> None:
@@ -95,7 +95,7 @@ def test_a_folder_that_is_no_assignment_says_so(tmp_path: Path) -> None:
 
 @pytest.fixture
 def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Returns a function that runs the command with steps: keys, or functions called in a pause."""
+    """Returns a function that runs the command; its steps are keys, or functions for a pause."""
 
     def run(*steps: str | Step, options: tuple[str, ...] = ()) -> list[str]:
         left = iter(steps)
