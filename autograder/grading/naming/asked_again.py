@@ -22,7 +22,10 @@ _MOST_ALONE = 3
 
 
 class AskedAgain:
-    """Calls a wrong answer again; `ask` returns its replies to a batch, or None on failure."""
+    """Calls a wrong answer again.
+
+    `ask` sends a batch of requests to the answer, and returns the replies, or None if this fails.
+    """
 
     def __init__(
         self,
@@ -38,15 +41,15 @@ class AskedAgain:
         self._wrong = sorted(wrong, key=lambda test: len(self._probe.requests[test]))
 
     def rows(self) -> list[Row]:
-        """Returns a row if results depend on earlier calls or on chance, otherwise []."""
+        """Returns a row if the answer's results depend on earlier calls or on chance, else []."""
         if not self._wrong:
             return []
         return [BY_CALLS_BEFORE] if self._depends_on_calls() else self._by_chance()
 
     def _by_chance(self) -> list[Row]:
-        """Returns a row if results change with the random numbers although they should not.
+        """Returns a row if the random numbers change the answer's results, but not the solution's.
 
-        Repeats the calls in the shortest tests with wrong values.
+        Only the calls in the shortest tests with wrong values are repeated.
         """
         for test in self._wrong[:_MOST_TESTS]:
             replies = self._ask(self._probe.batch_of((1,), (test,)))
@@ -63,7 +66,8 @@ class AskedAgain:
     def _depends_on_calls(self) -> bool:
         """Returns whether calls to a layer are wrong only after other calls to the same layer.
 
-        Some of the wrong calls are repeated on a new layer, and must then be correct.
+        To confirm this, some of the wrong calls are repeated on a new layer, where they must be
+        correct.
         """
         found: list[tuple[str, int]] = []
         for test in self._wrong:

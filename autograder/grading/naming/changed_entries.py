@@ -1,7 +1,7 @@
-"""Executes answers with two mistakes: a known mistake, and a change that belongs to a family.
+"""Executes answers with two mistakes: a known mistake, and a change from a family of mistakes.
 
-The first mistake may be a catalog entry, which is a student's answer, so the code runs in a worker.
-One module contains many such answers, under different names.
+The known mistake may be a catalog entry. Entries are students' code, so all of these answers run in
+a worker. One module contains many of these answers, each under a different name.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 
 
 class ChangedEntries:
-    """The catalog's entries for a question; `texts` maps names to the modules of the entries.
+    """The catalog's entries for a question; `texts` maps an entry's name to its module's text.
 
-    `members` contains changes to the solution, which may also be the first of two mistakes.
+    The first of the two mistakes may also be a change to the solution; `members` contains these
+    changes.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class ChangedEntries:
         self._of_solution, self._ask_text = members, ask_text
 
     def changed(self, entry: Row, row: Row) -> list[Definitions]:
-        """Returns versions of an entry with a second mistake that fits a row's description."""
+        """Returns versions of an entry to which the mistake that a row describes has been added."""
         alike = (
             self._with(entry, number, member)
             for number, member in self._changes(entry)
@@ -61,9 +62,10 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
     def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:
-        """Returns second mistakes that are likely in a known mistake's code, the likeliest first.
+        """Returns mistakes that may occur in addition to a known mistake, the likeliest first.
 
-        Returns () if the catalog has no entry, because changes are executed in an entry's module.
+        Returns () if the catalog has no entry for the question, because changes are executed in an
+        entry's module.
         """
         if not self._texts:
             return ()
@@ -75,7 +77,7 @@ class ChangedEntries:
         ]
 
     def _changes(self, base: Row) -> Iterator[tuple[int, Member]]:
-        """Yields changes to a known mistake's code, and the number of each changed definition."""
+        """Yields changes to a mistake's code, each with the number of the changed definition."""
         first = None if base.is_entry else self._of_solution[base.member].change
         for number, definition in enumerate(self._definitions(base)):
             for member in self._members(definition):
@@ -83,11 +85,11 @@ class ChangedEntries:
                     yield number, member
 
     def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
-        """Returns the definitions with one of them changed, or [] if it can't be changed.
+        """Returns a mistake's definitions with one of them changed, or [] if this is impossible.
 
-        If only the entry, and not the solution, calls a function, that call is the entry's own
-        mistake, so it is not changed. Lines of a class outside its methods are not changed, because
-        they run when the module is loaded.
+        If an entry calls a function that the solution does not call, this call is the entry's own
+        mistake, so the call is not changed. Assignments in a class but outside its methods are not
+        changed, because they run when the module is loaded.
         """
         own, whole, (place, _) = self._definitions(base), _changed(member), member.change.parts[0]
         is_class = isinstance(member.change.definition, ast.ClassDef)
@@ -104,9 +106,9 @@ class ChangedEntries:
     def answered(
         self, answers: Sequence[Definitions], tests: Sequence[str], count: int | None = None
     ) -> list[list[AnswerRecord]]:
-        """Returns each answer's records of `tests`, or of their first `count` requests.
+        """Returns, for each answer, its records in `tests`, or in their first `count` requests.
 
-        All answers are executed together. Returns an empty list if the answers end the worker.
+        All answers are executed in one worker. Returns an empty list if the worker ends early.
         """
         if not answers:
             return []
@@ -121,7 +123,7 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019
     def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
-        """Returns changes to a definition; none if it has a `while` loop, which might never end."""
+        """Returns changes to a definition; none if it has a `while` loop: this might never end."""
         if definition is self._others[1].get(self._question):
             return self._of_solution
         if any(isinstance(part, ast.While) for part in ast.walk(definition)):
@@ -134,7 +136,7 @@ class ChangedEntries:
 
     @cache  # noqa: B019
     def _definitions(self, base: Row) -> Definitions:
-        """Returns a mistake's definition, and those definitions in its module that it uses."""
+        """Returns a mistake's definition, and the module's other definitions that it uses."""
         if not base.is_entry:
             whole = _changed(self._of_solution[base.member])
             return [whole] if whole else []
@@ -148,7 +150,7 @@ class ChangedEntries:
 
     @cached_property
     def _others(self) -> tuple[str, Mapping[str, ast.FunctionDef | ast.ClassDef]]:
-        """Returns the rest of the module, which all entries share, and its definitions."""
+        """Returns the part of the module that all entries share, and this part's definitions."""
         entry, text = next(iter(self._texts.items()))
         lines, own = text.splitlines(), self._of_entry(entry)
         rest = "\n".join([*lines[: own.lineno - 1], *lines[own.end_lineno :]])
@@ -160,7 +162,7 @@ class ChangedEntries:
 
 
 def _is_inside(change: Change, first: Change) -> bool:
-    """Returns whether a change alters code that the first change added to the solution."""
+    """Returns whether a change alters code that the change `first` added to the solution."""
     return any(
         place[: len(at)] == at
         and ast.dump(node_at(change.definition, place)) not in ast.dump(first.definition)
@@ -170,7 +172,7 @@ def _is_inside(change: Change, first: Change) -> bool:
 
 
 def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
-    """Returns a changed definition, parsed from its text; None if the text is not Python."""
+    """Returns a changed definition, parsed from its text; None if this is not valid Python."""
     whole: ast.AST = member.change.definition
     for place, other in member.change.parts:
         whole = changed(whole, place, other)
@@ -183,6 +185,6 @@ def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
 
 
 def _renamed(definition: ast.FunctionDef | ast.ClassDef, names: Mapping[str, str]) -> str:
-    """Returns a definition's text, with new names for it and for the definitions that it uses."""
+    """Returns a definition's text in which it and the definitions that it uses have new names."""
     own = rf"(?<![\w.'\"])({'|'.join(names)})\b"  # but not in attributes or strings
     return re.sub(own, lambda found: names[found[1]], ast.unparse(definition))

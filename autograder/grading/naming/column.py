@@ -1,4 +1,4 @@
-"""Compares a call with all different answers to a request at once."""
+"""Compares a call with all different results for the same request at once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _TENSOR = re.compile(r"(torch\.\w+ \(([\d, ]*)\) \w+)")
 
 
 class Column:
-    """The different answers to a request, as arrays, so that a call is compared with all at once.
+    """The different results for a request, as arrays that can be compared with a call all at once.
 
-    Answers of the same kind have the same number of figures, which are the rows of a matrix.
+    Results of the same kind have the same number of figures, so their figures form a matrix with
+    one row for each result.
     """
 
     def __init__(self, answers: Sequence[Call]) -> None:
@@ -38,7 +39,7 @@ class Column:
         }
 
     def equal_to(self, call: Call) -> NDArray[np.bool_]:
-        """Returns for each answer whether it equals the call, as `Call.equals` would."""
+        """Returns, for each result, whether it equals the call, in the sense of `Call.equals`."""
         found = np.zeros(self._size, bool)
         if own := self._kinds.get(_kind(call)):
             numbers, forms, _, figures, bounds = own
@@ -46,11 +47,11 @@ class Column:
         return found
 
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
-        """Returns for each answer which of its first `count` figures equal the call's.
+        """Returns, for each result, which of its first `count` figures equal those of the call.
 
-        If the call or the answer does not have `count` figures, either all or none of the figures
-        count as equal, depending on whether the whole results are equal. If a result has several
-        tensors, those with the right shape are compared even if others have a wrong shape.
+        If the call or the result has a different number of figures, all figures count as equal if
+        the whole results are equal; otherwise, none do. If a result has several tensors, a tensor
+        with the right shape is compared even if another tensor has a wrong shape.
         """
         found = np.repeat(self.equal_to(call)[:, None], count, 1)
         own = self._kinds.get(_kind(call))
@@ -66,7 +67,7 @@ def _near(figures: Numbers, call: Call, bounds: Numbers) -> NDArray[np.bool_]:
 
 
 def _forms_of_figures(call: Call) -> list[int]:
-    """Returns a number for each figure, from the form of its tensor or else of the whole result."""
+    """Returns, for each figure, a hash of its tensor's form or, if unknown, the result's form."""
     found: list[int] = []
     for form, sizes in _TENSOR.findall(call.form):
         size = math.prod(map(int, re.findall(r"\d+", sizes)))

@@ -1,10 +1,10 @@
 """Finds and names the known mistake that explains a wrong answer.
 
 A wrong answer is called again, with inputs that depend only on the suite (the probe). A table
-contains each known mistake's results for the same requests. The answer gets the name of the mistake
-whose results are all equal to the answer's. If no catalog entry fits, the next candidates are a
-single change to the solution (a member of a family), then two changes together, and then a mistake
-that explains most of the wrong calls.
+contains each known mistake's results for the same requests. If a mistake has the same results as
+the answer for all requests, the answer is given this mistake's name. If no catalog entry fits, the
+next candidates are a single change to the solution (a member of a family), then two changes
+together, and then a mistake that explains most of the wrong calls.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ class _Explanation:
 
 
 class Diagnosis:
-    """Diagnoses answers to an exercise's questions; diagnoses equal answers only once."""
+    """Diagnoses answers to an exercise's questions.
+
+    Answers with equal replies are diagnosed only once.
+    """
 
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
@@ -55,22 +58,22 @@ class Diagnosis:
         self._diagnosed: dict[tuple[str, bytes], _Explanation] = {}
 
     def prepare(self, result: QuestionResult) -> None:
-        """Makes the table that is needed to diagnose a result, which may take a while."""
+        """Makes the table that is needed to diagnose a result; this may take a while."""
         if result.verdict in _DIAGNOSED:
             self._known.table(result.question)
 
     def may_keep_draws(self, result: QuestionResult) -> bool:
         """Returns whether an answer may have kept random numbers from earlier calls.
 
-        This is assumed to be the case if any known mistake in the question draws random numbers.
+        This is assumed to be possible if any known mistake for the question draws random numbers.
         """
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
 
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
-        """Returns the result with the answer's behavior and, if a mistake fits, the mistake's name.
+        """Adds the answer's behavior to a result and, if a known mistake fits, the mistake's name.
 
-        `text` is the answer's module. A catalog entry that quotes names in its description is
-        reported only if the module contains one of them.
+        `text` is the source code of the answer's module. If a catalog entry's description quotes
+        names, the entry is reported only if this code contains one of these names.
         """
         if result.verdict not in _DIAGNOSED:
             return result
@@ -88,9 +91,9 @@ class Diagnosis:
         return replace(result, misconception=misconception, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
-        """Returns the name that a misconception gets when it is diagnosed itself, or None.
+        """Diagnoses a misconception's own code; returns the name of the mistake that fits, or None.
 
-        For each `time`, different random numbers are drawn.
+        The random numbers are different for each `time`.
         """
         replies = self._known.entry_replies(variant, (time,))
         if not replies:
@@ -139,10 +142,10 @@ class Diagnosis:
     def _others(
         self, question: str, asked: ProbeReplies, search: Search, entries: Sequence[Row]
     ) -> SearchResult:
-        """Returns members of families, partial explanations, or a description of the results.
+        """Returns family members, partial explanations, or a description of the answer's results.
 
-        These rows are needed even if entries fit, because an entry that quotes names in its
-        description is not reported if the code contains none of the names.
+        These rows are needed even if catalog entries fit, because an entry is not reported if the
+        code contains none of the names that the entry's description quotes.
         """
         if search.is_right:
             return SearchResult()

@@ -84,7 +84,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019 - one of these lives as long as the run
     def members(self, question: str) -> tuple[Member, ...]:
-        """Returns all single changes to the solution, to which a table's rows refer by number."""
+        """Returns all single changes to the solution; a table refers to them by number."""
         return tuple(members(self._exercise.solution, question, self._namespace))
 
     @cache  # noqa: B019
@@ -93,7 +93,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def columns(self, question: str) -> Mapping[str, slice]:
-        """Returns the columns of a table that belong to each test."""
+        """Returns, for each test, the columns of a question's table that belong to the test."""
         columns, start = {}, 0
         for test, requests in self.probe(question).requests.items():
             columns[test] = slice(start, start + len(requests))
@@ -125,7 +125,7 @@ class KnownMistakes:
         return self._store.is_current(*self._place(question))
 
     def _place(self, question: str) -> tuple[str, str, Callable[[Table], bool]]:
-        """Returns a table's name, its key, and a check whether the table fits this machine."""
+        """Returns a table's name and key, and a function to check if a table fits this machine."""
         right = [c for test in self.tests(question) for c in self.right(question, test).calls]
         name = f"{self._exercise.name}-{question}"
         return name, self._key(question), lambda table: table.fits(right, self._checks)
@@ -164,7 +164,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def right(self, question: str, test: str, time: int = 0) -> AnswerRecord:
-        """Returns the solution's results in a test; random numbers differ for each `time`."""
+        """Returns the solution's results in a test; each `time` has different random numbers."""
         probe = self.probe(question)
         return probe.answered(test, probe.ask(self._namespace, test, time=time))
 
@@ -173,7 +173,7 @@ class KnownMistakes:
     ) -> AnswerRecord | None:
         """Returns a changed solution's results in a test, or None if it can't be executed.
 
-        With `count`, makes only the test's first `count` requests.
+        If `count` is given, only the test's first `count` requests are made.
         """
         with silence():  # some changes cause compiler warnings
             own, probe = changed(), self.probe(question)
@@ -191,7 +191,7 @@ class KnownMistakes:
     ) -> AnswerRecord | None:
         """Returns the results of two combined members in a test, or None if they can't be combined.
 
-        With `count`, makes only the test's first `count` requests.
+        If `count` is given, only the test's first `count` requests are made.
         """
         own = self.members(question)
         both = own[one].change.with_(own[other].change)
@@ -199,7 +199,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def changed_entries(self, question: str) -> ChangedEntries:
-        """Returns the entries for a question, prepared for execution with a second mistake."""
+        """Returns the catalog's entries for a question, to which a second mistake can be added."""
         texts = {name: text for (of, name), text in self._texts.items() if of == question}
         members, probe = self.members(question), self.probe(question)
         return ChangedEntries(question, texts, members, probe, self._ask_text)
@@ -209,7 +209,7 @@ class KnownMistakes:
     ) -> Replies | None:
         """Runs an entry in a separate worker; returns its replies to all requests or to some tests.
 
-        The requests are repeated for each of `times`, with different random numbers.
+        The requests are made once for each of `times`, with different random numbers each time.
         """
         batch = self.probe(variant.question).batch_of(times, tests)
         return self._ask_text(self._texts[variant.question, variant.name], batch)
@@ -288,19 +288,20 @@ class KnownMistakes:
 
 
 def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[bool, ...]:
-    """Returns for each call whether it was right in any of the draws."""
+    """Returns, for each call, whether its result was right for any of the random numbers drawn."""
     calls = zip(right.calls, *(answered.calls for answered in drawn), strict=True)
     return tuple(any(own.equals(asked) for own in draws) for asked, *draws in calls)
 
 
 def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
-    """Returns the members that a table contains, some from every family, with their numbers.
+    """Returns the members to include in a table, each with its number.
 
-    In a large Python class, hundreds of changes to known steps are possible. Members of the same
-    family often give equal results, so a family's second member comes after the first members of
-    all other families. Members that change all parallel steps come first; within a family, members
-    that change a result or confuse two layers come first. Left-out steps, and confusions of two
-    values that the question names, come before most others.
+    In a large Python class, hundreds of changes to known steps are possible, so only the likeliest
+    are included, from as many families as possible. Members of the same family often give equal
+    results, so a family's second member is chosen only after the first members of all other
+    families. Members that change all parallel steps are chosen first; within a family, members that
+    change a result or confuse two layers are chosen first. Members that leave out a step, or that
+    confuse two values named in the question, are chosen before most others.
     """
     turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []
@@ -319,7 +320,7 @@ def _is_first(member: Member) -> bool:
 
 
 def _place(member: Member, turn: int) -> float:
-    """Returns the turn in which `likeliest` takes a member of a family."""
+    """Returns the number of the turn in which `likeliest` chooses a member."""
     if is_left_out(member) or member.is_confusion:
         return turn / _STEPS_A_TURN
     if member.rank == 0:

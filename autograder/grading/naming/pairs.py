@@ -1,14 +1,15 @@
 """Finds two mistakes (members of families, or catalog entries) that together explain an answer.
 
-Two entries fit if each explains the wrong results for which the other entry gives the right
-results. Such entries need not be executed together. For other pairs, a table contains the results
-that known mistakes combined with frequent changes give in one call; pairs with the answer's result
-in that call are executed.
+Two entries fit if each explains the wrong results that the other entry gets right. Such entries
+need not be executed together. Every other pair consists of a known mistake and a frequent change,
+and the table contains the pair's result in one call. If the answer has the same result in this
+call, the pair is executed.
 
 If one of two mistakes has no effect on a call, the pair's result is usually that of the other
-mistake. Therefore, two changes to the solution, or a change and the likeliest entry, are a likely
-pair if the answer equals one of them wherever the other is right: in some calls, or in some numbers
-of a result. The likeliest of these pairs are executed, too.
+mistake. Therefore, two mistakes are a likely pair if the answer equals one mistake wherever the
+other mistake is right, in whole calls or in single numbers of a result. These pairs consist of two
+changes to the solution, or of a change and the likeliest entry. The likeliest of these pairs are
+executed, too.
 """
 
 from __future__ import annotations
@@ -88,9 +89,9 @@ class PairSearch:
         """Returns a row for two entries that explain different numbers in the results.
 
         Such entries need not be executed together. Wherever one entry is right, the answer must
-        equal the other entry. Each entry must explain a wrong number, because an entry that is
-        right everywhere would fit any answer. Where both entries are wrong, the answer must be
-        wrong, too. The pair must explain more numbers than any other pair.
+        equal the other entry. Each entry must explain at least one wrong number; otherwise, an
+        entry that is right everywhere would fit any answer. Where both entries are wrong, the
+        answer must be wrong, too. The pair must explain more numbers than any other pair.
         """
         table, every = self._table, range(len(self._came))
         places = [at for at in every if self._came[at].operation not in OF_GRADIENTS]
@@ -129,7 +130,7 @@ class PairSearch:
         return [Row.of_both(table.rows[one], table.rows[other])] if most > less else []
 
     def _of_entry(self, pairs: Sequence[tuple[int, int]]) -> Iterator[_Pair]:
-        """Yields pairs of the likeliest entry with each change that may be the second mistake."""
+        """Yields pairs of the likeliest entry and a change that may be the second mistake."""
         for change, entry in pairs:
             if entry == pairs[0][1]:
                 one, other = self._table.rows[entry], self._table.rows[change]
@@ -149,8 +150,8 @@ class PairSearch:
     def _executed(self, pairs: Iterator[_Pair]) -> list[Row]:
         """Returns a row for the first pair that explains the answer, or an empty list.
 
-        First executes the pairs in one test, up to its first wrong call. Of the pairs that give the
-        answer's results in this test, executes the first `_EXECUTED` in all tests.
+        First executes the pairs in one test, up to the answer's first wrong call. The first
+        `_EXECUTED` pairs that have the answer's results there are then executed in all tests.
         """
         test, count = self._first_wrong()
         tried = [*islice(pairs, max(1, _TRIED_CALLS // count))]
@@ -163,7 +164,7 @@ class PairSearch:
         return []
 
     def _record(self, test: str, count: int | None = None) -> AnswerRecord:
-        """Returns the answer's record of a test, or of its first `count` requests."""
+        """Returns the answer's record in a test, or in the test's first `count` requests."""
         return AnswerRecord(tuple(self._came[self._tests[test]][:count]))
 
     def _equal(self, pairs: Sequence[tuple[int, int]], ask: AskPair) -> list[Row]:
@@ -184,7 +185,7 @@ class PairSearch:
         return []
 
     def _first_wrong(self) -> tuple[str, int]:
-        """Returns the test with the fewest requests up to a wrong call, and their number."""
+        """Returns the test whose first wrong call comes earliest, and the call's position in it."""
         ends = []
         for test, columns in self._tests.items():
             calls = zip(self._came[columns], self._right[columns], strict=True)
@@ -194,7 +195,10 @@ class PairSearch:
         return test, count
 
     def _columns(self) -> list[int]:
-        """Returns the columns of failed tests that all members answered, shortest test first."""
+        """Returns the columns of failed tests for which all members' results are known.
+
+        The columns of the shortest test come first.
+        """
         cells = self._table.cells[[not row.is_entry for row in self._table.rows]]
         wrong = [
             range(columns.start, columns.stop)
@@ -208,7 +212,7 @@ class PairSearch:
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
         """Returns pairs of two changes, and pairs of a change and an entry, the likeliest first.
 
-        If several rows are equal, pairs contain only the first of these rows.
+        If several rows are equal, only the first of these rows is used in pairs.
         """
         places = [at for at in columns if self._is_informative(at)]
         right = _bits(self._figures(places, self._right))
@@ -235,10 +239,10 @@ class PairSearch:
         return [p for p in pairs if not rows[p[1]].is_entry][:_PAIRS], entries[:_PAIRS]
 
     def _different(self, chosen: Iterable[int], columns: Sequence[int]) -> list[int]:
-        """Returns the first row in each group of equal rows, sorted by `_order`.
+        """Returns one row from each group of equal rows: the first in the order of `_order`.
 
         Rows are equal if they have equal results for the requests in `columns`. If these results
-        are all right, the rows must be equal everywhere.
+        are all right, the rows must also have equal results for all other requests.
         """
         cells, right = self._table.cells, np.array(self._table.right)
         different: dict[object, int] = {}
@@ -254,7 +258,7 @@ class PairSearch:
         return own.is_entry, is_vague, self._rarity(row), own.rank, not own.detail
 
     def _rarity(self, row: int) -> int:
-        """Returns the position of a row's family among the frequent ones, or a later position.
+        """Returns the position of a row's family in the list of frequent families, or `_RARE`.
 
         Of two members with equal results for all requests, the more frequent mistake is reported.
         """
@@ -262,7 +266,7 @@ class PairSearch:
         return _RARE if place is None else place
 
     def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
-        """Returns for each row which numbers in its results equal those in `others`.
+        """Returns, for each row, which numbers in its results equal those in `others`.
 
         All cells in these columns must be known.
         """
@@ -283,11 +287,11 @@ class PairSearch:
 
 
 def known_pairs(table: Table, tests: Mapping[str, slice], changed_entries: ChangedEntries) -> Pairs:
-    """Returns pairs of a mistake and a frequent change, with the sum of each pair's result.
+    """Returns pairs of a mistake and a frequent change, each with the total of the pair's result.
 
-    The result is from the call that distinguishes the most entries or, if the mistake is right in
-    this call, from a different call. A pair is left out if the call does not distinguish it from
-    its first mistake.
+    The result is from the call that distinguishes the most entries or, if the pair's first mistake
+    gives the right result in this call, from a different call. A pair is left out if its result is
+    an error, is right, or equals that of its first mistake.
     """
     places = [
         (_told_apart(table, at, test), len(table.answers[at]), -count, at, test)
@@ -315,13 +319,13 @@ def known_pairs(table: Table, tests: Mapping[str, slice], changed_entries: Chang
 
 
 def _told_apart(table: Table, at: int, test: str) -> int:
-    """Returns how many different results the entries have for a request, ignoring chance."""
+    """Returns how many different results, not counting random ones, entries have for a request."""
     entries = (n for n, row in enumerate(table.rows) if row.is_entry)
     return len({table.cells[row, at] for row in entries if (row, test) not in table.samples})
 
 
 def _bases(table: Table, at: int, test: str) -> list[int]:
-    """Returns the entries, and members of frequent families, with wrong results for a request."""
+    """Returns the entries, and the members of frequent families, that are wrong for a request."""
     cells, answers = table.cells[:, at].tolist(), table.answers[at]
     shown = [
         row

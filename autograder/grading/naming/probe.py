@@ -1,7 +1,7 @@
-"""Makes the probe for wrong answers: one frame with the requests in a question's tests.
+"""Makes the probe, which sends the requests in a question's tests to a wrong answer at once.
 
 The inputs depend only on the suite, so the results that known mistakes give for the same requests
-are computed once. Tests don't need to run, because only replies are compared.
+are computed once. The tests themselves need not run, because only replies are compared.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Probe:
 
     @cached_property
     def requests(self) -> Mapping[str, tuple[Request, ...]]:
-        """The requests in each test; if tests differ only in numbers, includes only one of them."""
+        """The requests in each test; of tests that differ only in numbers, only one is included."""
         rehearsal = rehearse(self._runner, self._suite, self._seed, self._question)
         asked = self._runner.different_tests(self._suite, self._question)
         return {
@@ -88,12 +88,12 @@ class Probe:
 
     @cached_property
     def batch(self) -> Batch:
-        """All requests in one frame; each test begins by setting its own seed."""
+        """All requests in one frame; each test's requests begin by setting the test's seed."""
         return self.batch_of((0,))
 
     @lru_cache(maxsize=8)  # noqa: B019 - one of these lives as long as the run
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
-        """Returns a batch of some tests (default: all), with different random numbers each time."""
+        """Returns a batch of tests (default: all); each of `times` has different random numbers."""
         asked = [
             (self._seeded(test, time), *self.requests[test])
             for time in times
@@ -108,7 +108,7 @@ class Probe:
     def split_times(
         self, replies: Replies, tests: Sequence[str] = ()
     ) -> Sequence[Mapping[str, Replies]]:
-        """Splits the replies to a batch of several repetitions by test, for each repetition."""
+        """Splits the replies to a batch by repetition, and those of each repetition by test."""
         every, start = [], 0
         while start < len(replies):
             found: dict[str, Replies] = {}
@@ -124,7 +124,7 @@ class Probe:
     ) -> Replies:
         """Runs a module in this process; returns its replies to a test's first `count` requests.
 
-        Without `count`, makes all requests. For each `time`, different random numbers are drawn.
+        By default, makes all requests. The random numbers are different for each `time`.
         """
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):
@@ -137,9 +137,9 @@ class Probe:
     def batch_of_names(
         self, names: Sequence[str], tests: Sequence[str], count: int | None = None
     ) -> Batch:
-        """Returns a batch of tests, or of their first `count` requests, for several answers.
+        """Returns one batch for several answers: the requests in each test, or the first `count`.
 
-        `names` contains the answers' names in one module.
+        `names` contains the names of the answers, which are all in the same module.
         """
         return Batch.of(
             [
@@ -167,11 +167,11 @@ class Probe:
         return [found[at : at + len(tests)] for at in range(0, len(found), len(tests))]
 
     def answered(self, test: str, replies: Replies) -> AnswerRecord:
-        """Returns the record of the replies to a test, or only to its first requests."""
+        """Returns the record of the replies to a test, or to only the first of its requests."""
         return answered(events_of(self.requests[test][: len(replies)], replies))
 
     def judged(self, test: str, replies: Replies) -> AnswerRecord:
-        """Runs a test on known replies; returns their record, with the message and the shares."""
+        """Runs a test on known replies; returns a record with the test's message and the shares."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
@@ -189,13 +189,13 @@ class Probe:
 
 
 def _with_name(name: str, request: Request) -> Request:
-    """Returns a request with a different answer's name in it."""
+    """Returns a copy of a request that calls the answer with this name instead."""
     at = {"call": 1, "gradients": 1, "steps": 1, "build": 2}.get(request[0])
     return request if at is None else (*request[:at], name, *request[at + 1 :])
 
 
 def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
-    """Computes a module's replies to a batch in this process; not for students' code."""
+    """Computes a module's replies to a batch in this process. Don't use it for students' code."""
     worker = Worker(lambda request: None, names=names)
     with silence():
         return [
@@ -204,7 +204,7 @@ def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
 
 
 class ProbeReplies:
-    """An answer's replies to the probe; tests are run on them only if chance may be involved."""
+    """An answer's replies to the probe; tests are run on the replies only if they may be random."""
 
     def __init__(self, probe: Probe, replies: Replies) -> None:
         self._probe = probe
@@ -214,7 +214,7 @@ class ProbeReplies:
 
     @cached_property
     def digest(self) -> bytes:
-        """A digest that is equal for equal replies."""
+        """A digest of all replies, which is the same for answers with equal replies."""
         digest = hashlib.blake2b(digest_size=16)
         for replies in self._replies.values():
             for header, data in replies:
@@ -229,11 +229,11 @@ class ProbeReplies:
         return self._answered[test]
 
     def errors(self, test: str) -> Sequence[str]:
-        """Returns the error that each request in a test raised, as text; "" if there was none."""
+        """Returns the error message for each request in a test, or "" if no error was raised."""
         return [_error(reply) for reply in self._replies[test]]
 
     def judged(self, test: str) -> AnswerRecord:
-        """Returns the record of a test in the form that is compared with stochastic answers."""
+        """Returns the record of a test in the form that can be compared with stochastic answers."""
         if test not in self._judged:
             self._judged[test] = self._probe.judged(test, self._replies[test])
         return self._judged[test]
@@ -253,7 +253,7 @@ class _Replayed(RequestImplementation):
         return value_of(wire.decode(header, bytearray(data)))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """Returns no operators, because they don't identify a mistake."""
+        """Returns a value without its operators, because operators don't identify a mistake."""
         value = self.call(name, args).value
         return WatchedCall(value=value, unwatched=value)
 
@@ -287,7 +287,7 @@ def silence() -> Iterator[None]:
 
 
 def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Iterator[Event]:
-    """Yields an event for each request; does not trust the replies."""
+    """Yields an event for each request; the replies may be malformed."""
     broken: set[Any] = set()
     missing: set[Any] = set()
     for request, reply in zip(requests, replies, strict=True):
@@ -318,7 +318,7 @@ def _event(request: Request, reply: RawReply) -> Event:
 
 
 def _compared_parts(request: Request, value: Any) -> Any:
-    """Returns the parts of a value that are compared; raises `AnswerProtocol` for a wrong form."""
+    """Returns the parts of a value to compare; raises `AnswerProtocol` if it is malformed."""
     operation, asked = request[0], request[2:3]
     if operation in ("call", "forward"):
         (args,) = asked
@@ -340,19 +340,19 @@ def _compared_parts(request: Request, value: Any) -> Any:
 
 
 def _size(cotangent: Any) -> float:
-    """Returns the power of ten nearest to incoming gradients' size, or 1 if this is near 1."""
+    """Returns the power of ten nearest to the size of incoming gradients, or 1 if it is near 1."""
     largest = max((float(t.abs().max()) for t in tensors_in(cotangent) if t.numel()), default=1.0)
     power = round(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
     return 10.0**power if abs(power) > _ORDINARY else 1.0
 
 
 def _for_ones(gradients: Any, size: float) -> Any:
-    """Returns the gradients as if the incoming gradients had size 1, for comparison."""
+    """Scales gradients to incoming gradients of size 1, so that they can be compared."""
     return _each(gradients, lambda g: g / size if size != 1 and g.is_floating_point() else g)
 
 
 def _without_zeros(gradients: Any) -> Any:
-    """Returns the gradients, with None for pure rounding errors, as suites accept either."""
+    """Replaces gradients that are pure rounding errors with None, because suites accept both."""
     return _each(gradients, lambda g: None if g.device.type != "meta" and is_rounding(g) else g)
 
 
@@ -370,7 +370,7 @@ def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _is_finite(value: Any) -> bool:
-    """Returns whether all numbers in a result are finite; if not, gradients depend on details."""
+    """Returns whether all numbers in a result are finite; if not, its gradients say little."""
     return all(
         tensor.device.type == "meta" or bool(tensor.isfinite().all())
         for tensor in tensors_in(value)
@@ -378,7 +378,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Returns whether arguments are the same after a call as before it."""
+    """Returns whether a call has left its arguments unchanged."""
     if isinstance(one, torch.Tensor):
         same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
             *(other.dtype, other.shape),
@@ -393,7 +393,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _name_of(operation: str, fault: AnswerFault) -> str:
-    """Returns an error's class or, for a weight that can't be set, the message that names it."""
+    """Returns the name of an error's class or, if weights can't be set, the error's message."""
     if operation == "load_weights":
         return str(fault)
     return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__

@@ -1,8 +1,8 @@
 """Defines compact records of an answer's replies in a test, to store and compare many records.
 
 A reply becomes an `Event` (see `probe`), and an event becomes a `Call`. A tensor is represented by
-its shape and dtype, some of its values, and two sums of all values with random weights: if tensors
-differ anywhere, their sums differ.
+its shape and dtype, some of its values, and two randomly weighted sums of all its values: if
+tensors differ anywhere, these sums differ.
 """
 
 from __future__ import annotations
@@ -79,8 +79,9 @@ def _is_within(bound: float, one: float, another: float) -> bool:
 class Call:
     """A call: the operation, the form of its result, and numbers that represent the result.
 
-    `figures` contains these numbers (see `figures_of`), and `bounds` says how much rounding may
-    change each number. `shares` are similar for answers with the same randomness (see `shares_of`).
+    `figures` contains the numbers that represent the result (see `figures_of`), and `bounds` says
+    how much rounding may change each of these numbers. `shares` contains statistics that are
+    similar for answers that are random in the same way (see `shares_of`).
     """
 
     operation: str
@@ -91,7 +92,7 @@ class Call:
     shares: tuple[float, ...] = ()
 
     def equals(self, other: Call) -> bool:
-        """Returns whether both results are equal up to rounding."""
+        """Returns whether the results of both calls are equal except for rounding."""
         return (
             self.form == other.form
             and self._is_of_a_kind(other)
@@ -99,7 +100,7 @@ class Call:
         )
 
     def has_equal_numbers(self, other: Call) -> bool:
-        """Returns whether both results are equal up to rounding, even if their dtypes differ."""
+        """Returns whether the results of both calls are equal except for rounding and dtypes."""
         return (
             self._is_of_a_kind(other)
             and all(
@@ -109,7 +110,7 @@ class Call:
         )
 
     def _is_of_a_kind(self, other: Call) -> bool:
-        """Returns whether the operations, errors and numbers of figures are equal."""
+        """Returns whether both calls have the same operation, error and number of figures."""
         return (
             self.operation == other.operation
             and self.raised == other.raised
@@ -118,11 +119,11 @@ class Call:
 
     @property
     def is_asked(self) -> bool:
-        """Returns whether the call was made, which is impossible without a layer."""
+        """Returns whether the call was made; it is not made if its layer can't be used."""
         return self.raised != NOT_ASKED
 
     def is_only_nan(self, solution: Call) -> bool:
-        """Returns whether a result, unlike the solution's, has nan and otherwise only zeros."""
+        """Returns whether a result, unlike the solution's, consists of nan and possibly zeros."""
         is_odd = len(self.figures) > len(solution.figures) and self.figures[0] != 0
         return is_odd and not any(self.figures[-SUMS:])
 
@@ -135,14 +136,14 @@ class Call:
         return solution.raised in _ON_PURPOSE and not self.raised
 
     def is_wrong(self, solution: Call) -> bool:
-        """Returns whether the value is wrong; errors and wrong gradients don't count."""
+        """Returns whether the value is wrong; unexpected errors and wrong gradients don't count."""
         meant = not self.is_failing(solution) and self.operation not in OF_GRADIENTS
         return meant and not self.equals(solution)
 
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """An answer's record in a test: every call and, if chance is involved, the test's message."""
+    """An answer's record in a test: every call and, if the answer is random, the test's message."""
 
     calls: tuple[Call, ...]
     words: str = ""
@@ -154,16 +155,16 @@ class AnswerRecord:
 
     @cached_property
     def signature(self) -> tuple[object, ...]:
-        """Everything except the numbers, which is equal for answers with the same randomness."""
+        """The record without numbers; it is equal for answers that are random in the same way."""
         forms = tuple((call.operation, call.raised, call.form) for call in self.calls)
         return self.words, forms
 
     def is_among(self, samples: Sequence[AnswerRecord]) -> bool:
-        """Returns whether the answer is like these samples: of the same kind, and in their range.
+        """Returns whether the answer is of the same kind as these samples, and in their range.
 
         The answer's shares must be in or near the range of shares in the samples with the same
-        signature. If few samples were drawn, an equal signature is enough; if many were drawn but
-        too few have that signature, the answer does not count as similar.
+        signature. If few samples were drawn, the same signature is enough. If many samples were
+        drawn but too few of them have the answer's signature, the answer does not count as similar.
         """
         alike = [sample for sample in samples if sample.signature == self.signature]
         if len(samples) < _ENOUGH:
@@ -174,9 +175,9 @@ class AnswerRecord:
         )
 
     def has_another_value_than(self, solution: AnswerRecord) -> bool:
-        """Returns whether any value, or any error that is raised on purpose, is different.
+        """Returns whether any value, or any deliberate error, differs from the solution's.
 
-        Other differences in errors say little about the mistake.
+        Differences in other errors say little about the mistake.
         """
         return any(
             (not call.raised or call.raised in _ON_PURPOSE or right.raised in _ON_PURPOSE)
@@ -196,9 +197,9 @@ class RecordedAnswers(Protocol):
 
 
 def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> AnswerRecord:
-    """Returns an answer's record in a test from its events.
+    """Converts an answer's events in a test to a record.
 
-    Only stochastic answers are compared by their shares and by the test's message.
+    Shares and the test's message are needed only to compare stochastic answers.
     """
     return AnswerRecord(tuple(_call(event, with_shares) for event in events), words)
 
@@ -209,15 +210,15 @@ def in_words(message: str) -> str:
 
 
 def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
-    """Returns whether each share may come from the same distribution as those in the samples."""
+    """Returns whether each share may have the same distribution as this share in the samples."""
     return all(map(_is_near, shares, zip(*samples, strict=True)))
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
     """Returns whether a share is in or near the range of the shares that were drawn.
 
-    If the shares that were drawn have few different values, such as 0 and 1, the share must equal
-    one of them.
+    If the shares that were drawn have only a few different values, such as 0 and 1, the share must
+    equal one of these values.
     """
     low, high = min(drawn), max(drawn)
     rounding = _ROUNDING * max(abs(low), abs(high), 1e-2)
@@ -229,7 +230,7 @@ def _is_near(figure: float, drawn: Sequence[float]) -> bool:
 
 
 def behaviour_of(tests: Mapping[str, AnswerRecord]) -> str:
-    """Returns a digest that is equal for answers that differ only in the last digits."""
+    """Returns a digest that is equal for answers whose results differ only in the last digits."""
     digest = hashlib.sha256()
     for name in sorted(tests):
         digest.update(name.encode())
@@ -251,7 +252,7 @@ def _call(event: Event, with_shares: bool) -> Call:
 
 
 def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
-    """Returns a value's form, with sizes on request; adds its tensors to `tensors`."""
+    """Returns a value's form, with sizes on request; adds the value's tensors to `tensors`."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)
@@ -281,7 +282,7 @@ def _item(key: Any, item: Any, tensors: list[torch.Tensor], with_sizes: bool) ->
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor contains readable numbers, and not too many."""
+    """Returns whether a tensor contains numbers that can be read, and not too many of these."""
     dense = tensor.layout == torch.strided and not tensor.is_quantized
     return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
 
@@ -295,8 +296,8 @@ def largest_of(tensors: Iterable[torch.Tensor]) -> float:
 def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
     """Yields a tensor's figures, each with its bound: the largest change that rounding may cause.
 
-    Bounds for gradients are larger in float32, and grow with the largest of all gradients, because
-    it may be part of sums that cancel.
+    For gradients, bounds are larger in float32, and grow with the largest of all gradients, because
+    a small gradient may be the sum of large numbers that cancel.
     """
     if not _is_plain(tensor):
         return
@@ -322,12 +323,12 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
 
 
 def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
-    """Returns all of a tensor's numbers in one dimension; NumPy is three times as fast here."""
+    """Returns a tensor's numbers as a flat array, because NumPy is three times as fast here."""
     return tensor.detach().flatten().double().numpy()
 
 
 def shares_of(tensor: torch.Tensor) -> Iterator[float]:
-    """Yields numbers that are similar in all samples of a mistake, beginning with sizes."""
+    """Yields a tensor's sizes, and statistics that are similar in all samples of a mistake."""
     yield from map(float, tensor.shape)
     if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
         return

@@ -25,11 +25,11 @@ _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 class Row:
     """A mistake that can be reported.
 
-    `code` contains the names that the description quotes; an answer without any of them has a
-    different mistake. Of the rows that fit, the one with the lowest rank is reported. `words`
-    contains the description of the mistake. The row for a family's member also has the number of
-    the `member`, a `detail` about it, and the family's `key` and hint, `lead`. `in_check` is true
-    if the mistake changes which inputs are rejected.
+    `code` contains the names that the description quotes; an answer that contains none of these
+    names has a different mistake. Of the rows that fit, the one with the lowest rank is reported.
+    `words` contains the description of the mistake. The row for a member of a family also contains
+    the member's number (`member`), a `detail` about the change, and the family's key (`key`) and
+    hint (`lead`). `in_check` is true if the mistake changes which inputs are rejected.
     """
 
     name: str
@@ -64,8 +64,8 @@ class Row:
     def of_both(cls, one: Row, other: Row) -> Row:
         """Returns a row that describes two mistakes, named after the mistake with the lower rank.
 
-        If only one of the two descriptions says what is wrong, the other mistake may be a different
-        way to get the same values.
+        If only one of the two descriptions says what is wrong, the row describes only that mistake,
+        because the other mistake may be a different way to get the same values.
         """
         told = [row for row in (one, other) if not row.is_vague]
         if len(told) == 1:
@@ -77,12 +77,12 @@ class Row:
 
     @classmethod
     def shown(cls, name: str, sentence: str, lead: str) -> Row:
-        """Returns a row that describes an answer's results, without a known mistake."""
+        """Returns a row that describes an answer's results instead of a known mistake."""
         return cls(name, f"{sentence[0].upper()}{sentence[1:]}. {lead}")
 
     @classmethod
     def from_json(cls, plain: Any) -> Row:
-        """Returns the row that `to_json` has converted."""
+        """Converts the output of `to_json` back to a row."""
         if isinstance(plain, str):
             return cls(plain, "")
         if isinstance(plain, list):
@@ -90,10 +90,10 @@ class Row:
         return cls(**{**plain, "code": tuple(plain["code"])})
 
     def to_json(self) -> Any:
-        """Returns the row as a table stores it: an entry's name, or a family's key.
+        """Returns the row in the form in which a table stores it, without the description.
 
-        A table does not contain descriptions, because these may change although the results stay
-        the same.
+        Tables do not contain descriptions, because a description may be reworded when the results
+        stay the same.
         """
         if self.is_entry:
             return self.name
@@ -108,7 +108,7 @@ class Row:
 
     @property
     def is_vague(self) -> bool:
-        """Returns whether the row says only that something is missing, and not what."""
+        """Returns whether the row says only that something is missing, but not what is missing."""
         return self.key == _VAGUE and not self.detail
 
     @property
@@ -117,16 +117,16 @@ class Row:
         return _as_if(self.detail or self.words, self.lead) if self.lead else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
-        """Returns True if code contains a name that the description quotes, or none is quoted."""
+        """Returns True if the description quotes a name that code contains, or quotes no name."""
         return not self.code or not names_in(text).isdisjoint(self.code)
 
 
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
-    """Returns a name and a hint for rows that all fit: entries first, then the lowest rank.
+    """Returns a name and a hint for rows that all fit; prefers entries, then rows of lowest rank.
 
     Of members with equal results, only those of the most frequent family count, because the others
-    are rarer causes of the same behavior. The name or the hint is empty if the rows still disagree
-    on it.
+    are rarer causes of the same behavior. If the remaining rows have different names, the name is
+    empty; if they have different hints, the hint is empty.
     """
     rank = min((row.rank for row in members), default=0)
     rows = entries or _of_most_frequent([row for row in members if row.rank == rank])
@@ -158,7 +158,7 @@ def _happens_in(variant: Variant) -> str:
 
 @lru_cache(maxsize=8)
 def names_in(text: str) -> frozenset[str]:
-    """Returns the names in code, or all words if it is not valid Python."""
+    """Returns the names in code, or all words in the code if it is not valid Python."""
     try:
         tokens = [*generate_tokens(StringIO(text).readline)]
     except (TokenError, SyntaxError):
@@ -167,7 +167,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _as_if(words: str, lead: str) -> str:
-    """Returns a text that is only about behavior, because different code may behave alike."""
+    """Returns a text that describes only behavior, because different code may behave alike."""
     return f"This answer behaves as if {words}. {lead}"
 
 

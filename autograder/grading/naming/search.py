@@ -1,8 +1,8 @@
 """Finds rows of a table that explain an answer: one row, two rows, or one that fits most calls.
 
 For each request, the answer's result is compared once with each of the different results in the
-table. Unknown cells are computed within a budget of calls, which is the same on every machine. A
-mistake that is not identified within the budget gets no name.
+table. Results that the table lacks are computed within a budget of calls, which is the same on
+every machine. If no mistake is identified within this budget, none is named.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ AskMember = Callable[[int, str], AnswerRecord | None]
 class ExplainedCalls:
     """Counts of the calls that a mistake explains, leaves open, and contradicts.
 
-    `slopes` counts those open calls that the mistake may have caused: gradients that differ only in
-    their numbers or can't be computed, and numbers instead of nan.
+    `slopes` counts those open calls that the mistake may nevertheless have caused: calls whose
+    gradients fail or differ only in their numbers, and calls that return numbers where the mistake
+    gives nan.
     """
 
     wrong: int = 0
@@ -58,7 +59,7 @@ class ExplainedCalls:
 
     @property
     def numbers(self) -> tuple[int, int, int]:
-        """All counts except the slopes."""
+        """All counts except `slopes`."""
         return self.wrong, self.left, self.against
 
     @property
@@ -72,7 +73,7 @@ class ExplainedCalls:
 
     @property
     def is_all(self) -> bool:
-        """Returns whether nothing else seems wrong; a second mistake would show in many calls.
+        """Returns whether this seems to be the only mistake: a second one would show in many calls.
 
         Gradients don't count, because rounding can change them, for example those of a ReLU near
         zero.
@@ -149,14 +150,14 @@ class Search:
     # methods that compare cells, rows and tests
 
     def _cells(self, holds: Callable[[int], Cells]) -> Cells:
-        """Returns the cells for which a condition holds, or may hold because they are not known."""
+        """Returns the cells for which a condition holds, or may hold because they are unknown."""
         found = np.zeros(self.table.cells.shape, bool)
         for at in range(len(self.table.answers)):
             found[:, at] = np.append(holds(at), True)[self.table.cells[:, at]]
         return found
 
     def _learn(self, row: int, test: str) -> bool:
-        """Makes sure that a row's results in a test are known; returns False if this fails."""
+        """Computes a row's results in a test if they are unknown; returns False if this fails."""
         columns = self.tests[test]
         if self._known[row, columns].all():
             return True
@@ -172,7 +173,7 @@ class Search:
         return True
 
     def _own(self, row: int, test: str) -> Sequence[Call]:
-        """Returns a row's results in a test, which must be known."""
+        """Returns a row's results in a test; the results must already be known."""
         if (row, test) in self._learnt:
             return self._learnt[row, test]
         columns = self.tests[test]
@@ -184,18 +185,18 @@ class Search:
         yield from zip(self._own(row, test), self.came[columns], self.right[columns], strict=True)
 
     def _all(self, row: int, holds: Callable[[int, str], bool]) -> bool:
-        """Returns whether a condition holds for a row in all tests; begins with failed tests."""
+        """Returns whether a condition holds for a row in all tests; checks failed tests first."""
         return all(self._learn(row, test) and holds(row, test) for test in self.wrong_first)
 
     @property
     def is_right(self) -> bool:
-        """Returns whether no reply is wrong; the tests then fail for a different reason."""
+        """Returns whether all replies are right, so that tests fail for a different reason."""
         return len(self.right_tests) == len(self.tests)
 
     # methods that find rows that explain all of an answer
 
     def entries(self) -> list[Row]:
-        """Returns entries with equal results or, if there are none, those that fit by chance."""
+        """Returns entries with the answer's results or, if none, those that may fit by chance."""
         rows = np.flatnonzero(self._entries).tolist()
         by_chance = sorted({row for row, _ in self.table.samples})
         found = [row for row in rows if self._equal[row].all()] or [
@@ -206,10 +207,11 @@ class Search:
         return [self.table.rows[row] for row in found]
 
     def members(self) -> list[Row]:
-        """Returns the members of lowest rank that have equal results, including a wrong value.
+        """Returns the members of lowest rank that have the same results as the answer.
 
-        Returns one member of each family, if possible one with a detail, because the others have
-        equal results.
+        A member must have a wrong value in common with the answer, or change a check. Returns one
+        member of each family, if possible one with a detail, because the family's other members
+        have equal results.
         """
         found: list[Row] = []
         rows = np.flatnonzero(~self._entries).tolist()
@@ -235,7 +237,7 @@ class Search:
         return not self.is_nan or "nan" in row.words
 
     def _is_carried(self, row: int) -> bool:
-        """Returns whether a row changes a check, or has a wrong value that the answer has, too."""
+        """Returns whether a row changes a check, or has a wrong value in common with the answer."""
         return self.table.rows[row].in_check or any(
             not own.raised and own.equals(came) and not own.equals(right)
             for test in self.tests
@@ -246,7 +248,7 @@ class Search:
         return all(own.equals(came) for own, came, _ in self._triples(row, test))
 
     def _fits(self, row: int, test: str) -> bool:
-        """Returns whether a row's results in a test are equal, or may be equal by chance."""
+        """Returns whether a row's results in a test equal the answer's, or may do so by chance."""
         return self._is(row, test) or self.may_be_a_sample(row, test)
 
     def may_be_a_sample(self, row: int, test: str) -> bool:
@@ -261,7 +263,7 @@ class Search:
         return self.answers.judged(test).is_among(samples.judged)
 
     def _fails_alike(self, row: int) -> bool:
-        """Returns whether an entry and an answer without wrong replies fail in the same words."""
+        """Returns whether an entry and an answer with only right replies get equal messages."""
         return all(
             self.table.words.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
@@ -282,7 +284,7 @@ class Search:
         return SearchResult(entries, [row for row in rows if not row.is_entry], note)
 
     def _hopes(self) -> dict[int, ExplainedCalls]:
-        """Returns, for each row, optimistic counts of the calls that the row explains."""
+        """Returns, for each row, optimistic counts of the calls that the row may explain."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self.came), np.int64)
         for at, known in enumerate(self.table.answers):
@@ -334,12 +336,11 @@ class Search:
         return whole + by_chance if whole.is_most or not by_chance.wrong else ExplainedCalls()
 
     def unraised(self) -> list[Row]:
-        """Returns a row for a mistake in an answer that also fails to raise errors, or [].
+        """Returns a row for a mistake in an answer that also lacks required errors, or [].
 
         The mistake must explain all wrong values. The mistake may depend on chance, because the two
-        mistakes are not executed together. The second mistake is a row that lacks the same errors
-        and, instead of an error, returns an equal value; if there is no such row, a general
-        description is used.
+        mistakes are not executed together. As the second mistake, uses a row that lacks the same
+        errors and returns equal values instead, or a general description if there is no such row.
         """
         missing = np.array([*map(Call.misses_error, self.came, self.right)], bool)
         wrong = np.array([*map(Call.is_wrong, self.came, self.right)], bool)
@@ -357,7 +358,7 @@ class Search:
         return [Row.of_both(rows[row], other) for row in fits] if len(fits) == 1 else []
 
     def _is_beside_errors(self, row: int, test: str) -> bool:
-        """Returns whether a row explains a test, except for errors that the answer should raise."""
+        """Returns whether a row explains a test, except for required errors that are missing."""
         return self.may_be_a_sample(row, test) or all(
             own.equals(came) or (own.raised and came.misses_error(right))
             for own, came, right in self._triples(row, test)
@@ -378,9 +379,9 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
 
     A row need not explain a call that fails for a different reason, such as an unknown device or
     dtype. A row need not explain gradients either: if two numbers are equal, gradients depend on
-    how the larger one is found. Where a row returns nan, other code with the same mistake may
-    return numbers (for example, torch's attention if all keys are hidden) or the right result (a
-    variance that divides by `max(D - 1, 1)`).
+    how the code finds the larger number. Where a row returns nan, other code with the same mistake
+    may return numbers (for example, torch's attention if all keys are hidden) or the right result
+    (a variance that divides by `max(D - 1, 1)`).
     """
     came, right = outcome.came, outcome.right
     if came.equals(own):  # zeros say little, because many mistakes hide everything

@@ -1,8 +1,8 @@
-"""Keeps tables of known mistakes in the course, in which they are distributed, and in a cache.
+"""Keeps tables of known mistakes in the course, with which they are distributed, and in a cache.
 
-A table's key is a digest of everything on which its results depend. For each question, the course
-contains one table, which is committed with the suite. If there is no table for the current suite,
-one is made when it is first needed, and kept in both places.
+A table's key is a digest of everything on which the table's results depend. For each question, the
+course contains one table, which is committed with the suite. If there is no table for the current
+suite, one is made when it is first needed, and stored both in the course and in the cache.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .table import Table
 
 #: the errors that reading a file may raise if it is missing or not a table
 _NO_TABLE = (OSError, EOFError, BadZipFile, zlib.error, ValueError, KeyError, TypeError)
-#: the maximum number of tables for a question in a cache, and how many days unused ones are kept
+#: the maximum number of tables for a question in a cache, and how many days a table is kept there
 _KEPT, _DAYS = 3, 30
 _DAY = 86400.0
 
@@ -40,8 +40,8 @@ class Store:
         """Returns a question's table with this key that fits this machine; makes it if necessary.
 
         Only one process makes the table, while others wait. In the course, the new table replaces a
-        table with a different key. A table with the same key that does not fit was made on a
-        machine that rounds or draws differently, so it is kept.
+        table with a different key, but not one with the same key: if that table does not fit, it
+        was made on a machine that rounds or draws random numbers differently.
         """
         kept, cached = self._kept(question), self._cache / f"{question}-{key}.npz"
 
@@ -64,10 +64,10 @@ class Store:
     def renew(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> None:
-        """Writes a fitting table to the course, even if the course has one with the same key.
+        """Makes sure that the course's table fits, even if it has to replace one with the same key.
 
-        If the suite has changed but the key has not, the old table contains results for earlier
-        inputs.
+        The key does not depend on the numbers in inputs, so a table with the same key may contain
+        results for earlier inputs.
         """
         if self.is_current(question, key, fits):
             return
@@ -79,7 +79,7 @@ class Store:
             _keep(kept, key, data.partition(b"\n")[2])
 
     def is_current(self, question: str, key: str, fits: Callable[[Table], bool]) -> bool:
-        """Returns whether the course itself contains a table with this key that fits."""
+        """Returns whether the course itself contains a fitting table with this key."""
         return _read(self._kept(question), key, fits) is not None
 
     def _kept(self, question: str) -> Path:
@@ -122,9 +122,9 @@ def _is_folder(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone(lock: Path, folder: Path) -> Iterator[None]:
-    """Lets one process at a time work on a question, if a lock can be created in a folder.
+    """Lets only one process at a time work on a question, if it is possible to create a lock.
 
-    Without a cache folder, all questions share a lock in the course's folder.
+    Without a cache folder, all questions share a lock on the course's folder of tables.
     """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
@@ -138,7 +138,7 @@ def _alone(lock: Path, folder: Path) -> Iterator[None]:
 
 
 def _clear(path: Path, question: str) -> None:
-    """Removes unused tables from a cache, and all tables for this question but the latest few."""
+    """Removes old tables from a cache, and all tables for this question except the latest few."""
     with contextlib.suppress(OSError):  # another process may be doing the same
         tables = {other: other.stat().st_mtime for other in path.parent.glob("*.npz")}
         mine = [other for other in tables if other.name.rpartition("-")[0] == question]

@@ -1,10 +1,11 @@
 """Defines tables of the results that known mistakes give for the probe; tables are made once.
 
-A table has a row for each mistake and a column for each request. A request has only a few different
-results, so a cell contains the number of a result. Catalog entries are students' answers: they run
-in a worker, and only when the table is made. Members of families are changes to the solution: they
-run in the tests of the `screen` (those with the fewest requests), and in the other tests only if
-all results in the screen are right. `search` computes any other cells, within its budget.
+A table has a row for each mistake and a column for each request. Most mistakes give one of only a
+few different results for a request, so a cell contains just the number of a result. Catalog entries
+are students' code: they run in a worker, and only when the table is made. Members of families are
+changes to the solution: they run in the tests of the `screen` (those with the fewest requests), and
+in the other tests only if all results in the screen are right. `search` computes the remaining
+cells, within its budget.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _OF_SUM, _FORMS = 1e-6, 1 << 20
 class Samples:
     """Samples of an entry's results in a test, with different random numbers.
 
-    `may_be_right` says for each request whether any sample was right.
+    `may_be_right` says, for each request, whether the result was right in any sample.
     """
 
     judged: tuple[AnswerRecord, ...]
@@ -58,17 +59,17 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of mistakes, and a number that stands for each pair's result for one request.
+    """Pairs of mistakes, each with a number that represents the pair's result for one request.
 
-    For each pair, `ids` contains the column of the request, the row of a mistake, and the number of
-    a second mistake (see `ChangedEntries.second`).
+    For each pair, `ids` contains the column of the request, the row of the first mistake, and the
+    number of the second mistake (see `ChangedEntries.second`).
     """
 
     ids: NDArray[np.int16] = field(default_factory=lambda: np.zeros((0, 3), np.int16))
     sums: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
 
     def like(self, at: int, call: Call) -> list[tuple[int, int]]:
-        """Returns the pairs that are known for a request and may give the same result as a call."""
+        """Returns the known pairs whose result for a request may be the same as that of a call."""
         total, near = total_of(call), sum(call.bounds)
         with np.errstate(invalid="ignore"):
             alike = np.abs(self.sums - total) <= near + _OF_SUM * abs(total)
@@ -78,7 +79,7 @@ class Pairs:
 
 
 def total_of(call: Call) -> float:
-    """Returns the sum of a call's figures or, if there are none, a number for the result's form."""
+    """Returns the sum of a call's figures or, if it has none, a number that represents its form."""
     return sum(call.figures) if call.figures else zlib.crc32(call.form.encode()) % _FORMS
 
 
@@ -86,10 +87,11 @@ def total_of(call: Call) -> float:
 class Table:
     """A question's rows, and the results in each row.
 
-    `answers` contains the different results for each request, `cells` contains their numbers by
-    row, and `right` the numbers of the solution's results. `samples` and `words` are indexed by row
-    and test; `words` contains a test's message for entries whose results are all right. Samples
-    contain messages, too; `checks` is a digest of the code on which messages depend.
+    `answers` contains the different results for each request. `cells` contains, for each row and
+    request, the number of the row's result; `right` contains the numbers of the solution's results.
+    The keys of `samples` and `words` are pairs of a row and a test. `words` contains tests'
+    messages, but only for entries whose results are all right. `samples` contains messages, too;
+    `checks` is a digest of the code on which messages depend.
     """
 
     rows: tuple[Row, ...]
@@ -110,11 +112,11 @@ class Table:
 
     @property
     def right_rows(self) -> frozenset[int]:
-        """The entries whose results are all right, such as those that only break a rule."""
+        """The entries whose results are all right, such as answers that only break a rule."""
         return frozenset(row for row, _ in self.words)
 
     def with_words(self, entries: Mapping[str, Row]) -> Table:
-        """Returns the table with the rows in `entries` instead of its own rows with these names."""
+        """Returns the table, but with each entry's row taken from `entries`."""
         rows = (entries[row.name] if row.is_entry else row for row in self.rows)
         return replace(self, rows=tuple(rows))
 
@@ -153,7 +155,7 @@ class Table:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Table:
-        """Returns the table that `to_bytes` has converted.
+        """Converts the output of `to_bytes` back to a table.
 
         Raises ValueError, KeyError, TypeError, EOFError, BadZipFile or zlib.error for any other
         bytes.
@@ -184,7 +186,7 @@ class Table:
         )
 
     def fits(self, right: Sequence[Call], checks: str) -> bool:
-        """Returns whether `right` equals the solution's results, and messages are up to date."""
+        """Returns whether the table's right results equal `right`, and messages are up to date."""
         own = [known[number] for known, number in zip(self.answers, self.right, strict=True)]
         is_right = len(own) == len(right) and all(map(Call.equals, own, right))
         return is_right and (self.checks == checks or not (self.samples or self.words))
@@ -235,7 +237,7 @@ class TableMaker:
 
     @property
     def screen(self) -> list[str]:
-        """The tests with the fewest requests, which every member must answer."""
+        """The tests with the fewest requests, in which every member is executed."""
         found: list[str] = []
         count = 0
         for test in sorted(self.requests, key=lambda test: len(self.requests[test])):
@@ -258,7 +260,7 @@ class TableMaker:
         self._cells.append(self._numbered(answers))
 
     def add_member(self, row: Row, ask: Ask) -> None:
-        """Adds a member, unless it returns no value, changes no result, or equals enough others."""
+        """Adds a member unless it returns no value, changes no result, or equals several others."""
         answers = ask(self.screen)
         if answers is None or not self._gives_a_value(answers):
             return
@@ -312,14 +314,14 @@ def _forms(answered: AnswerRecord) -> list[tuple[str, str, str, int]]:
 
 
 def _call(form: Sequence[Any], figures: Iterator[float], bounds: Iterator[float]) -> Call:
-    """Returns a call as stored in a file: its form, with the next figures and bounds."""
+    """Rebuilds a stored call from its form and from the next figures and bounds."""
     operation, raised, text, count = form
     own = tuple(islice(figures, count)), tuple(islice(bounds, count))
     return Call(str(operation), str(raised), str(text), *own)
 
 
 def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float]) -> AnswerRecord:
-    """Returns a sample as stored in a file; samples are compared only by their forms and shares."""
+    """Rebuilds a stored sample; samples are compared only by their forms and shares."""
     calls = [
         Call(str(o), str(raised), str(text), (), (), tuple(islice(shares, count)))
         for o, raised, text, count in forms
@@ -328,7 +330,7 @@ def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float])
 
 
 def _rounded(values: Numbers, units: Numbers) -> Numbers:
-    """Rounds each value to a multiple of the largest power of two up to the value's unit."""
+    """Rounds each value to a multiple of the largest power of two that is at most its unit."""
     with np.errstate(all="ignore"):  # infinite values, and values without a unit, are not changed
         powers = np.exp2(np.floor(np.log2(units)))
         rounded = np.round(values / powers) * powers
@@ -336,7 +338,7 @@ def _rounded(values: Numbers, units: Numbers) -> Numbers:
 
 
 def _by_place(values: Numbers) -> NDArray[np.uint8]:
-    """Returns the bytes of numbers, first all the first bytes, because this makes files smaller."""
+    """Returns the bytes of numbers, with all first bytes first, as this makes files smaller."""
     return np.ascontiguousarray(values.astype("<f8").view(np.uint8).reshape(-1, 8).T)
 
 

@@ -64,7 +64,7 @@ BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns the first row that applies: about parameters, errors, results, chance or calls."""
+    """Returns the first row that applies, about parameters, errors, results, chance or calls."""
     return (
         of_parameters(known, question, answers)
         or of_causes(known, question, answers)
@@ -87,7 +87,7 @@ def of_causes(
     """Returns a row about the cause of the errors, if all known causes are the same.
 
     If values are wrong as well, the errors may be a consequence of a different mistake, so an empty
-    list is returned; with `beside`, wrong values are accepted unless they outnumber the errors.
+    list is returned. If `beside` is true, this is done only if wrong values outnumber the errors.
     """
     triples = [*_triples(known, question, answers)]
     failing = sum(call.is_failing(right) for _, call, right in triples)
@@ -118,7 +118,7 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about dropout's random zeros if all failures are about these zeros."""
+    """Returns a row about the random zeros of dropout if they explain all failures."""
 
     def is_right(test: str) -> bool:
         return answers.answered(test).equals(known.right(question, test))
@@ -158,26 +158,29 @@ def _of_family(key: str) -> Row:
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row with an id from the first wording of `words`; students read `sentence`."""
+    """Returns a row that shows `sentence` (default: `words`) to students.
+
+    The row's id is made from the first wording of `words`.
+    """
     name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 
 
 def _pairs(answer: Records, right: Records) -> Iterator[tuple[Call, Call]]:
-    """Yields all calls, each with the solution's call."""
+    """Yields all of the answer's calls, each with the solution's result for the same call."""
     for came, asked in zip(answer, right, strict=True):
         yield from zip(came.calls, asked.calls, strict=False)
 
 
 def _wrong(answer: Records, right: Records) -> list[tuple[Call, Call]]:
-    """Returns the wrong calls, each with the solution's call."""
+    """Returns the answer's wrong calls, each with the solution's result for the same call."""
     return [(own, asked) for own, asked in _pairs(answer, right) if not own.equals(asked)]
 
 
 def _triples(
     known: KnownMistakes, question: str, answers: ProbeReplies
 ) -> Iterator[tuple[str, Call, Call]]:
-    """Yields each call's error, its record, and the solution's record."""
+    """Yields each call's error message, the answer's result, and the solution's result."""
     for test in known.tests(question):
         calls = answers.answered(test).calls, known.right(question, test).calls
         yield from zip(answers.errors(test), *calls, strict=True)
@@ -194,10 +197,11 @@ def _came_and_right(
 
 
 def parameter_sentences(answer: Records, right: Records) -> tuple[str, str]:
-    """Returns an id for what is wrong with a layer's parameters, and a sentence that names them.
+    """Returns an id for a problem with a layer's parameters, and a sentence about the problem.
 
     If all layers accepted the weights, reports only additional parameters, and weights that are not
-    trained. Sizes may be right by chance if two of them are equal.
+    trained. All layers are compared, because a wrong size may be right by chance in a layer with
+    two equal sizes.
     """
     calls = [*_pairs(answer, right)]
     loads = [c.raised for c, _ in calls if c.operation == "load_weights" and c.is_asked]
@@ -272,10 +276,10 @@ def kind_returned(answer: Records, right: Records) -> tuple[str, str]:
 
 
 def writes_into_arguments(answer: Records, right: Records) -> bool:
-    """Returns whether several calls change their arguments, which explains all wrong calls.
+    """Returns whether writing into arguments explains all wrong calls and occurs in several calls.
 
-    Calls that use the same tensors again, need gradients, or have arguments that can't be written
-    to are wrong as a consequence.
+    Other calls may be wrong as a consequence: calls that use the same tensors again, that need
+    gradients, or whose arguments can't be written to.
     """
     wrong = _wrong(answer, right)
     changed = [own for own, asked in wrong if _changes_arguments(own, asked)]
@@ -344,10 +348,10 @@ def _other_dimensions(what: str, more: int) -> tuple[str, str]:
 
 
 def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
-    """Returns the finding that fits all of an answer's failures, and a hint, or empty strings.
+    """Returns the finding that fits all of an answer's failures, and its hint, or empty strings.
 
-    `failures` yields the messages of failed tests without numbers. Stops at the first failure that
-    fits no finding, because each failure requires running a test.
+    `failures` yields the messages of failed tests, with the numbers removed. Stops at the first
+    failure that fits no finding, because each failure requires running a test.
     """
     left, is_any = SHOWN["findings"], False
     for failure in failures:

@@ -1,6 +1,6 @@
 """Describes a property that all correct calls have and no wrong call has.
 
-The description is about the calls, so it is true of any code with the same results.
+The description is about calls, and not about code, so it is true of any code with the same results.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class CallFacts:
     `is_raised` is true if an unexpected error was raised, and `is_accepted` is true if the expected
     error was not raised.
 
-    `is_telling` is false if a wrong answer may be correct by luck: in calls that ask for gradients,
-    in calls on a device without numbers, and in calls in which a size is 1 (a single key gets all
-    the weight) or a leading size equals a different dimension.
+    `is_telling` is false for calls in which a wrong answer may be correct by luck: calls that ask
+    for gradients, calls on a device without numbers, calls in which a size is 1 (a single key gets
+    all the weight), and calls in which a leading size is 1 or equals another size.
     """
 
     sizes: Mapping[str, int]
@@ -55,7 +55,7 @@ class CallFacts:
 
     @property
     def key(self) -> object:
-        """A key that is equal for calls with equal sizes and facts."""
+        """A key that is the same for all calls with equal sizes and equal facts."""
         return tuple(sorted(self.sizes.items())), tuple(sorted(self.facts.items()))
 
 
@@ -89,7 +89,7 @@ class CallDeclaration:
     def _facts_of_call(
         self, given: Sequence[Any], args: Sequence[Any]
     ) -> tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]:
-        """Returns a call's sizes, facts and leading sizes; `given` has the layer's arguments."""
+        """Returns a call's sizes, facts and leading sizes; its layer was built with `given`."""
         pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
         leading = next(_leading(pairs), None)
         facts = {**_facts(pairs), **dict(self._switches(given, args))}
@@ -99,7 +99,7 @@ class CallDeclaration:
         return _sizes(pairs), facts, leading or ()
 
     def _switches(self, given: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, bool]]:
-        """Yields facts about the optional arguments and the switches in a call and its layer."""
+        """Yields facts about the optional arguments and boolean options of a call and its layer."""
         is_layer = isinstance(self.solution, type)
         called = self.solution.forward if is_layer else self.solution
         for function, values in ((called, args), (self.solution, given if is_layer else ())):
@@ -163,7 +163,7 @@ def _sizes(pairs: Sequence[tuple[Input, Any]]) -> dict[str, int]:
 
 
 def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
-    """Yields expressions in letters with their values, one for each dimension."""
+    """Yields, for each dimension, an expression with letters, these letters, and its value."""
     if isinstance(item, Size) and isinstance(arg, int):
         yield item.text, item.letters, arg
     if isinstance(item, Tensor | Ids) and isinstance(arg, torch.Tensor):
@@ -179,9 +179,10 @@ def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
     """Returns a description of what correct calls share, a sentence for students, and a hint.
 
     Uses the condition that explains the most calls. Returns empty strings if several conditions
-    explain equally many, because each would be a guess, or if a call that must raise an error was
-    accepted, which is a different mistake. The sentence is about the calls in the tests; calls that
-    reveal little may also be correct.
+    explain equally many calls, because any choice would be a guess. Also returns empty strings if a
+    call that must raise an error was accepted, because this is a different mistake. The sentence is
+    about the calls in the tests; calls that reveal little may be correct without meeting the
+    condition.
     """
     nothing = "", "", ""
     wrong = {case.key for case in cases if not case.is_right}
@@ -204,8 +205,9 @@ def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
 def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
     """Returns how many different correct calls meet a condition, or 0 if a wrong call meets it.
 
-    Also returns 0 if a call that reveals much is correct without meeting the condition, or if a
-    different size is 1 in all calls that meet it, because that size may be the reason.
+    Also returns 0 if a call that reveals much is correct without meeting the condition, or if some
+    other size is 1 in all correct calls that meet the condition, because that size may be the real
+    reason.
     """
     pairs = list(zip(cases, holds, strict=True))
     if any(
@@ -224,7 +226,8 @@ def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
     """Yields conditions as text, each with a list that says which calls meet the condition.
 
     An answer that is right for equal sizes need not be right if one size is smaller than the other,
-    or a multiple of it. Therefore, these conditions need a correct call with different sizes.
+    or a multiple of it. Therefore, conditions about smaller sizes and multiples need a correct call
+    with different sizes.
     """
     for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
         yield fact, [case.facts.get(fact, False) for case in cases]

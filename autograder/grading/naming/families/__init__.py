@@ -31,11 +31,11 @@ _OF_ANY_STEP = {words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)}
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A change to a solution; `key` is the id of its family in `words.toml`.
+    """A change to a solution; `key` is the id of the change's family in `words.toml`.
 
     `detail` returns a description of the changed step or tensor, or an empty string. Among members
     with equal results, the one with the lowest rank is reported; rank 0 means a change to a known
-    step. `in_check` is true if the change is in a check of the arguments.
+    step. `in_check` is true if the changed code checks the arguments.
     """
 
     key: str
@@ -65,7 +65,7 @@ def members_of(
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
-    """Yields every possible change to a definition on the lines in `inside`."""
+    """Yields every possible change to the lines of a definition whose numbers are in `inside`."""
     names = DefinitionNames.of(definition)
     for nodes, parts, key, rank in _changes(definition, inside):
         others = [other for _, other in parts]
@@ -76,32 +76,33 @@ def members_of(
 
 
 def is_small(rank: int) -> bool:
-    """Returns whether a rank is that of a small change, which applies to any code."""
+    """Returns whether a rank is that of a small change, which can be made in any code."""
     return rank >= _SMALL
 
 
 def is_plain(rank: int) -> bool:
-    """Returns whether a change alters a known step or leaves out a step."""
+    """Returns whether a change of this rank alters a known step or leaves out a step."""
     return rank in (0, _SMALL)
 
 
 def may_be_in_a_pair(rank: int) -> bool:
-    """Returns whether a change may be one of two mistakes: it alters a known step, or is small.
+    """Returns whether a change of this rank may be one of two mistakes.
 
-    Changes that apply to any step are too many to be combined.
+    Changes that alter a known step, and small changes, may be combined. The changes that apply to
+    any step are too numerous to be combined.
     """
     return rank == 0 or rank >= _SMALL
 
 
 def is_left_out(member: Member) -> bool:
-    """Returns whether a member leaves out a step; one family contains all of these members."""
+    """Returns whether a member leaves out a step; all such members belong to one family."""
     return member.rank == _SMALL
 
 
 def _changes(
     definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
 ) -> Iterator[tuple[list[ast.AST], Parts, str, int]]:
-    """Yields changes to a single node, and to the same node in all parallel steps."""
+    """Yields changes to a single node, and changes to the corresponding nodes in parallel steps."""
     seen: set[tuple[object, str]] = set()
     stored, last = _first_stored(definition), _last_returns(definition)
     nodes = [
@@ -124,7 +125,7 @@ def _changes(
 
 
 def _first_stored(definition: ast.AST) -> Mapping[str, int]:
-    """Returns the line in which each name, except arguments, first gets a value."""
+    """Returns, for each name that is not an argument, the line in which it first gets a value."""
     parts = list(ast.walk(definition))
     arguments = {part.arg for part in parts if isinstance(part, ast.arg)}
     names = [p for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)]
@@ -133,27 +134,27 @@ def _first_stored(definition: ast.AST) -> Mapping[str, int]:
 
 
 def _last_returns(definition: ast.AST) -> frozenset[int]:
-    """Returns the id of each function's last `return`, which only a separate family leaves out."""
+    """Returns the ids of the functions' last `return` statements, which no change leaves out."""
     functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
     return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 
 
 def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int]) -> bool:
-    """Returns whether a name is replaced with a name that has no value yet at that point."""
+    """Returns whether a change would read a name before the name has a value."""
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
         return stored.get(other.id, 0) >= node.lineno
     return False
 
 
 def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
-    """Yields each replacement for a node, with the key and the rank of its family."""
+    """Yields each replacement for a node, with the key and the rank of the change's family."""
     yield from _steps(node, scope)
     if not isinstance(node, _DEFINES):
         yield from _small(node, scope, tuple(SMALL_CHANGES))
 
 
 def _of_groups(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
-    """Yields the changes to a node that are also made in all parallel steps at once."""
+    """Yields those changes to a node that are also made in all parallel steps at once."""
     yield from _steps(node, scope)
     yield from _small(node, scope, _OF_GROUPS)
 

@@ -1,7 +1,7 @@
 """Describes the names in a definition with words that students know.
 
-An answer may use names of its own choice, so descriptions contain only names from the question (of
-arguments, and of layers with parameters) and common terms, such as the scores.
+Students choose most of the names in an answer, so descriptions contain only names that the question
+gives (those of arguments, and of layers with parameters) and common terms, such as the scores.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BOUNDED = ("triu", "tril", "arange", "range")
 
 @dataclass(frozen=True, slots=True)
 class DefinitionNames:
-    """A definition's arguments, its layers with parameters, and its nodes' parents."""
+    """The arguments and layers in a definition, and the parent of each syntax tree node."""
 
     arguments: frozenset[str]
     layers: frozenset[str]
@@ -32,7 +32,7 @@ class DefinitionNames:
 
     @classmethod
     def of(cls, definition: ast.AST) -> DefinitionNames:
-        """Collects the names in a function or class; arguments that are reassigned don't count."""
+        """Collects the names in a function or class, except arguments that are reassigned."""
         nodes = list(ast.walk(definition))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         layers: dict[ast.AST, str] = {
@@ -53,26 +53,26 @@ class DefinitionNames:
         return cls(frozenset(arguments), frozenset(made.values()), made, others, around)
 
     def meaning(self, node: ast.AST | None) -> str:
-        """Returns a description of a name; empty if only this code uses the name."""
+        """Returns a description of a name, or an empty string if only this answer uses the name."""
         if isinstance(node, ast.Name):
             own = f"`{node.id}`" if node.id in self.arguments else ""
             return own or DETAILS["concepts"].get(node.id, "")
         return self.layer(node)
 
     def layer(self, node: ast.AST | None) -> str:
-        """Returns a layer's name if the layer has parameters; empty for anything else."""
+        """Returns the name of a layer with parameters, or an empty string for anything else."""
         is_layer = isinstance(node, ast.Attribute) and node.attr in self.layers
         return f"`{node.attr}`" if is_layer and isinstance(node, ast.Attribute) else ""
 
     def called(self, node: ast.AST) -> str:
-        """Returns a description of the function or layer that is called."""
+        """Returns a description of the function or layer that a node calls, or an empty string."""
         if not isinstance(node, ast.Call):
             return ""
         name = ast.unparse(node.func).rpartition(".")[2]
         return self.layer(node.func) or self.others.get(name, "") or DETAILS["called"].get(name, "")
 
     def size(self, node: ast.AST | None) -> str:
-        """Returns a description of a size; empty if only this code uses the size."""
+        """Returns a description of a size, or an empty string if only this answer uses the size."""
         if isinstance(node, ast.Constant):
             return f"{ast.unparse(node)}, whatever the input is"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
@@ -90,7 +90,7 @@ class DefinitionNames:
         return " and ".join(f"`{name}`" for name in dict.fromkeys(parts) if name in self.arguments)
 
     def is_a_bound(self, node: ast.AST) -> bool:
-        """Returns whether a node is part of a bound of a triangle, a range or a slice."""
+        """Returns whether a node is inside a slice, or inside a call such as `triu` or `arange`."""
         while node in self.around:
             node = self.around[node]
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
@@ -99,7 +99,7 @@ class DefinitionNames:
         return False
 
     def is_in_a_check(self, node: ast.AST) -> bool:
-        """Returns whether a node is a check, or part of the condition for raising an error."""
+        """Returns whether a node is an `if` statement that raises an error, or in its condition."""
         if _is_check(node):
             return True
         while node in self.around:
@@ -114,7 +114,7 @@ def _is_check(node: ast.AST) -> bool:
 
 
 def _class_of(node: ast.AST) -> str:
-    """Returns the last part of the name that a node calls, or an empty string."""
+    """Returns the last part of the called name, or an empty string if a node is not a call."""
     return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 

@@ -1,7 +1,7 @@
 """Describes which step, tensor or size a change affects.
 
-The description says that an answer behaves as if the change had been made, which is true of all
-code that behaves in this way.
+A description states only that the answer behaves as if the change had been made, so it is true of
+all code with this behavior, however it is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PARTS_LEFT_OUT, _FAR = DETAILS["parts_left_out"], DETAILS["far"]
 
 
 def detail_of(names: DefinitionNames, key: str, parts: Sequence[Part]) -> str:
-    """Returns a sentence that is more detailed than the family's; empty if there is none."""
+    """Returns a sentence that is more specific than the family's description, or "" if none."""
     if key in (ids.BIAS_LEFT_OUT, ids.BIAS_TOO_MANY):
         return _of_bias(key, [names.made.get(node, "") for node, _ in parts])
     if key in _OF_WRAPPED:
@@ -106,7 +106,7 @@ def _swapped(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> st
 
 
 def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns a sentence about the value that is returned or added to the result."""
+    """Returns a sentence about a wrong value that is returned, or that is added to the result."""
     if not isinstance(node, ast.Return) or not isinstance(other, ast.Return):
         return ""
     value = other.value
@@ -124,7 +124,7 @@ def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
 
 
 def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns a sentence about the size whose root is the divisor."""
+    """Returns a sentence about the size whose square root is used as a divisor."""
     power = other.right if isinstance(other, ast.BinOp) else None
     size = power.left if isinstance(power, ast.BinOp) else None
     what = names.size(size)
@@ -132,7 +132,7 @@ def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _wrapped(names: DefinitionNames, words: str, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns a description of the change and its location; empty if the location is unknown."""
+    """Returns a description of a change and its place, or "" if the place is unknown."""
     node = other.body[0] if isinstance(other, ast.FunctionDef) else node  # it changes an argument
     if isinstance(node, ast.Return):
         return f"{words} (in the result)"

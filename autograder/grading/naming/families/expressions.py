@@ -15,7 +15,7 @@ _ONE_SIDED = ast.Sub | ast.Div | ast.FloorDiv | ast.Mod | ast.Pow
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that could be confused: those in a function, and the attributes of `self`."""
+    """Names that students could confuse: a function's variables, and the attributes of `self`."""
 
     names: tuple[str, ...]
     attributes: tuple[str, ...]
@@ -34,7 +34,7 @@ def _others(table: str, operation: ast.AST) -> list[Any]:
 
 
 def operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields each operand alone; for a difference, quotient or power, only the first operand."""
+    """Yields each operand alone, but only the first operand of a difference, quotient or power."""
     if isinstance(node, ast.BinOp):
         yield from (node.left,) if isinstance(node.op, _ONE_SIDED) else (node.left, node.right)
 
@@ -46,7 +46,7 @@ def operands_swapped(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields the expression with a different comparison."""
+    """Yields the expression with a different comparison operator."""
     if isinstance(node, ast.Compare):
         for index, op in enumerate(node.ops):
             for other in _others("comparisons", op):
@@ -55,7 +55,7 @@ def comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def condition(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields other conditions, and the statement with a condition that always or never holds."""
+    """Yields different conditions, and the statement with the condition `True` or `False`."""
     if isinstance(node, ast.BoolOp):
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         yield ast.BoolOp(other, node.values)
@@ -70,7 +70,7 @@ def condition(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def number(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields other numbers, truth values or strings."""
+    """Yields different values for a number, a truth value or a string."""
     value = _value_of(node)
     if isinstance(value, bool):
         yield ast.Constant(not value)
@@ -91,7 +91,7 @@ def _value_of(node: ast.AST) -> object:
 
 
 def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields, instead of a negated value such as minus infinity, the value itself, 0 and -1e4."""
+    """Yields replacements for a negated value such as `-inf`: the positive value, 0 and -1e4."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not _value_of(node):
         yield from (node.operand, ast.Constant(0.0), ast.Constant(-1e4))
 
@@ -110,7 +110,7 @@ def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def slice_bound(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields the slice with a bound that is left out or moved by one."""
+    """Yields the slice with one of its bounds left out, or increased or decreased by 1."""
     if isinstance(node, ast.Slice):
         for field in ("lower", "upper"):
             bound = getattr(node, field)

@@ -1,4 +1,4 @@
-"""Defines operators, which yield small changes to syntax tree nodes that may be mistakes."""
+"""Defines operators, which change a syntax tree node slightly, as students' mistakes do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TWINS = [pair.split() for pair in STEPS["twins"]]
 
 
 def _call_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields `x` for `x.f(y)`, `f(x, y)` and `torch.f(x, y)`."""
+    """Yields `x` as a replacement for `x.f(y)`, `f(x, y)` and `torch.f(x, y)`."""
     if not isinstance(node, ast.Call):
         return
     if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value):
@@ -67,7 +67,7 @@ def _twin(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _size(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields calls such as `torch.ones(n, n)` with a size that is one too large or too small."""
+    """Yields calls such as `torch.ones(n, n)` with one size too large or too small by 1."""
     if isinstance(node, ast.Call) and _called(node) in STEPS["of_sizes"]:
         for index, arg in enumerate(node.args):
             if isinstance(arg, ast.Name | ast.Attribute):
@@ -107,7 +107,7 @@ def _error(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _buffer(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields `self.mask = value` for `self.register_buffer("mask", value)`."""
+    """Yields `self.mask = value` as a replacement for `self.register_buffer("mask", value)`."""
     call = node.value if isinstance(node, ast.Expr) else None
     if isinstance(call, ast.Call) and _called(call) == "register_buffer":
         name, value = call.args[:2]

@@ -36,7 +36,7 @@ def solution_lines(text: str) -> frozenset[int]:
 def places(
     node: ast.AST, place: Place = (), scope: Scope | None = None
 ) -> Iterator[tuple[Place, ast.AST, Scope]]:
-    """Yields every node in a tree, with the path to it and the names in its scope."""
+    """Yields every node in a tree, with the path to the node and the names in its scope."""
     scope = scope or Scope((), ())
     if isinstance(node, ast.AnnAssign) and node.value is None:
         return  # a declaration for the type checker
@@ -75,7 +75,7 @@ def alike(
 
 
 def _names(function: ast.FunctionDef) -> tuple[str, ...]:
-    """Returns arguments and local names, except `self`."""
+    """Returns a function's arguments and local variables, except `self`."""
     names = [arg.arg for arg in function.args.args if arg.arg != "self"]
     stored = (
         node.id
@@ -92,9 +92,9 @@ def _attributes(owner: ast.ClassDef) -> tuple[str, ...]:
 
 
 def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
-    """Returns a tree with a new node at a place; None removes a statement.
+    """Returns a tree with a new node at a place; None as the new node removes a statement.
 
-    The new tree shares all nodes except those on the path to that place.
+    The new tree shares all nodes with the old tree, except those on the path to that place.
     """
     if not place:  # the compiler needs a position in the text
         return ast.fix_missing_locations(ast.copy_location(other or ast.Pass(), tree))
@@ -111,14 +111,14 @@ def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """New nodes for some places in a definition, which is executed in a namespace."""
+    """A change to a definition: new nodes for some places, and a namespace for executing it."""
 
     definition: ast.FunctionDef | ast.ClassDef
     parts: Parts
     namespace: Mapping[str, Any]
 
     def answer(self) -> Callable[..., Any] | None:
-        """Executes the changed definition; returns the function or class, or None if this fails."""
+        """Executes the changed definition; returns its function or class, or None if this fails."""
         own = dict(self.namespace)
         whole: ast.AST = self.definition
         for place, other in self.parts:
@@ -132,7 +132,7 @@ class Change:
         return answer if callable(answer) else None
 
     def with_(self, other: Change) -> Change | None:
-        """Returns both changes combined, or None if one removes a node that the other changes."""
+        """Returns a combination of this change and another one, or None if the two conflict."""
         if self.definition is not other.definition:
             return None
         parts: Parts | None = self.parts
@@ -142,7 +142,7 @@ class Change:
 
 
 def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None) -> Parts | None:
-    """Adds a part, which may be inside or around another part; returns None if the two conflict."""
+    """Adds a part, even inside or around another part; returns None if the two parts conflict."""
     for number, (at, other) in enumerate(parts):
         inner, outer = sorted(((at, other), (place, new)), key=lambda part: -len(part[0]))
         if inner[0][: len(outer[0])] != outer[0]:
@@ -157,7 +157,7 @@ def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None)
 
 
 class _Replaced(ast.NodeTransformer):
-    """Replaces all nodes that are equal to `old`, which is a dumped node."""
+    """Replaces all nodes for which `ast.dump` returns the text `old`."""
 
     def __init__(self, old: str, new: ast.AST) -> None:
         self._old, self._new, self.found = old, new, False

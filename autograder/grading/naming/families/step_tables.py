@@ -1,4 +1,4 @@
-"""Defines the ids of the families to which code refers."""
+"""Defines names for the ids of those families that the code mentions."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Text = tuple[str, str]
 
 
 def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
-    """Yields wrong versions of a step, each with the key of its family."""
+    """Yields wrong versions of a step, each with the key of the mistake's family."""
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         for text, words in _of_value(node.value):
             yield ast.Assign(node.targets, _parsed(text)), words
@@ -47,7 +47,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
 
 
 def _with_swapped_layers(function: ast.FunctionDef, scope: Scope) -> Iterator[Change]:
-    """Yields the function with two layers swapped: called attributes, or operands of `@`."""
+    """Yields the function with two attributes swapped that are either called or operands of `@`."""
     used: set[str] = set()
     for part in ast.walk(function):
         operands = [part.func] if isinstance(part, ast.Call) else []
@@ -59,7 +59,7 @@ def _with_swapped_layers(function: ast.FunctionDef, scope: Scope) -> Iterator[Ch
 
 
 def _with_changed_arguments(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yields versions of a function that first change one of its tensors."""
+    """Yields versions of a function that begin by changing one of its tensor arguments."""
     for arg in function.args.args:
         rows = STEPS["of_arguments"] if ast.unparse(arg).endswith(": torch.Tensor") else ()
         for text, words in _filled(rows, a=arg.arg):
@@ -78,7 +78,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _of_value(value: ast.expr) -> Iterator[Text]:
-    """Yields changes to an assigned or returned value; none for a tuple or a constant."""
+    """Yields changes to an assigned or returned value, unless it is a tuple or a constant."""
     if not isinstance(value, ast.Tuple | ast.Constant):
         yield from _filled(_WRAPPED, e=ast.unparse(value))
 
@@ -101,12 +101,12 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
 
 
 def _later_first(scope: Scope) -> tuple[str, ...]:
-    """Returns the first two names, then the others in reverse, because later names are likelier."""
+    """Returns the first two names, then the others in reverse order: later names are likelier."""
     return (*scope.names[:2], *scope.names[:1:-1])
 
 
 def _of_tuple(items: list[str]) -> Iterator[Text]:
-    """Yields each of several results alone, and then all of them in a different order."""
+    """Yields single results of a tuple, all of them stacked, and all in a different order."""
     for index, item in enumerate(items):
         yield item, "less_comes_back_than_is_asked_for"
         yield f"torch.stack([{', '.join(items)}])", "one_tensor_comes_back_in_place_of_several"
@@ -143,7 +143,11 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
 
 
 def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
-    """Yields changes to an operation with two sides, but none that transpose a side twice."""
+    """Yields changes to an operation with two operands.
+
+    To transpose an operand a second time is to undo its transposition. Such a change is left out,
+    or belongs to a different family (see `OF_TURNED`).
+    """
     turned = [f"({side}).mT" for side in sides.values() if _TURNED.search(side)]
     for text, words in _filled(rows, **sides):
         if not any(side in text for side in turned):
@@ -153,7 +157,7 @@ def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
-    """Yields changed calls, for example with other keywords; outside classes, `names` is empty."""
+    """Yields changes to a call, such as other keywords; outside a class, `names` is empty."""
     given, named = [*map(ast.unparse, node.args)], {k.arg or "": k.value for k in node.keywords}
     if any(isinstance(arg, ast.Starred) for arg in node.args) or "" in named:
         return
@@ -186,7 +190,7 @@ def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
-    """Yields divisions by other numbers, such as the root of a different size."""
+    """Yields divisions by different numbers, such as the square root of a different size."""
     if "** 0.5" not in right and "sqrt" not in right:
         yield from _filled(STEPS["of_divisors"], l=left, r=right)
         return
@@ -197,7 +201,7 @@ def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
 
 
 def _sizes(scope: Scope) -> Iterator[str]:
-    """Yields sizes, arguments' sizes first: computed tensors often have the same sizes."""
+    """Yields sizes, first those of arguments, because computed tensors often share these."""
     for name in scope.names[:2]:
         yield from (f"{name}.shape[{dim}]" for dim in (-1, -2, 0, 1))
     yield from (f"self.{name}" for name in scope.attributes)
@@ -207,7 +211,7 @@ def _sizes(scope: Scope) -> Iterator[str]:
 
 
 def _filled(rows: Rows, /, *arguments: str, **parts: str) -> Iterator[Text]:
-    """Yields rows with their parts filled in; skips rows for which a part is missing."""
+    """Yields rows with their placeholders filled in; skips rows if a placeholder has no value."""
     for text, words in rows:
         try:
             yield text.format(*arguments, **parts), words

@@ -1,7 +1,7 @@
-"""Reads the descriptions of families of mistakes, and hints for them, from `words.toml`.
+"""Reads the descriptions of families of mistakes, and the families' hints, from `words.toml`.
 
-The changes to each step, with their families, are in `steps.toml`; descriptions of parts of a
-solution are in `details.toml`.
+`steps.toml` contains the changes to each step and the family of each change. `details.toml`
+contains descriptions of parts of a solution.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
 
 
 def words_of(key: str) -> str:
-    """Returns a family's effect, as a text to put after "This answer behaves as if"."""
+    """Returns a description of a family's effect that can follow "This answer behaves as if"."""
     words: str = _WORDS[key]["words"]
     return words
 
 
 def lead_of(key: str) -> str:
-    """Returns a hint for a student: a question, or something to try."""
+    """Returns a family's hint for students: a question, or something to try."""
     lead: str = _WORDS[key].get("lead", LEAD)
     return lead
 
 
 def id_of(words: str) -> str:
-    """Returns the id of a description, or of a family's key, in the form that results contain."""
+    """Returns the id that results contain for a description or for a family's key."""
     return _NO_NAME.sub("_", words.lower()).strip("_")
 
 
 def frequency_place(name: str) -> int | None:
-    """Returns a family's position among the most frequent ones, or None if it is rare."""
+    """Returns a family's position in the list of frequent families, or None if it is not there."""
     return _FREQUENT.get(name)
 
 
 def most_frequent(items: Iterable[tuple[str, Any]]) -> list[Any]:
     """Returns the items that belong to frequent families, the likeliest first.
 
-    Each item is given with its family's id. An item is less likely the rarer its family is, and the
-    more items of the same family precede it.
+    Each item is paired with its family's id. An item counts as less likely if its family is rarer,
+    or if more items of the same family precede the item.
     """
     turns: Counter[str] = Counter()
     found: list[tuple[float, Any]] = []
