@@ -26,10 +26,10 @@ ALONE = "graded again alone: "
 
 @dataclass(frozen=True, slots=True)
 class OneQuestionGrader:
-    """Grades only one question, using another grader for its exercise.
+    """Grades only one question; `inner` grades the exercise that contains it.
 
-    `before` contains the last results. A submission that has no result, or that has changed since
-    its last result, is graded as a whole.
+    `before` contains each submission's last result. A submission that has no result, or that has
+    changed since then, is graded as a whole.
     """
 
     inner: Grader
@@ -46,7 +46,7 @@ class OneQuestionGrader:
     def grade(
         self, submission: Submission, assignment: Assignment, watch: Watch | None = None
     ) -> SubmissionResult:
-        """Returns the submission's last result with the question's new result in it."""
+        """Returns the submission's last result, updated with the question's new result."""
         before = self.before.get((submission.student, submission.assignment))
         digest = submitted_digest(submission, assignment)
         if before is None or before.submission_digest != digest:
@@ -68,10 +68,10 @@ def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionRes
 def with_question(
     before: SubmissionResult, now: SubmissionResult, wanted: QuestionSelector
 ) -> SubmissionResult:
-    """Returns a previous result with a note and with one question's result from a new result.
+    """Returns a previous result, with one question's result taken from a new one, and with a note.
 
-    The result keeps the digest of the suite that judged the rest, so that `--resume` with a
-    different suite grades the whole submission.
+    The returned result keeps the digest of the suite that judged the other questions, so that
+    `--resume` with a different suite grades the whole submission.
     """
     fresh = next(e for e in now.exercises if e.exercise == wanted.exercise)
     exercises = tuple(

@@ -22,7 +22,7 @@ from .watch import Costs, Stage, total_costs
 
 @dataclass(slots=True)
 class Ledger:
-    """Numbers attempts, counts results and, if a file is given, keeps the results in it."""
+    """Numbers attempts, counts results and, if a file is given, writes the results to it."""
 
     file: ResultsFile | None
     tell: OnResult
@@ -38,7 +38,7 @@ class Ledger:
         return cls(file, tell, file.history() if file else History())
 
     def is_graded(self, scope: Scope, task: Task) -> bool:
-        """Returns whether a submission's last line is for the same files and the same suite."""
+        """Returns whether a submission's last result is for the same files and the same suite."""
         if not self.history:
             return False
         submission, assignment = task
@@ -47,7 +47,7 @@ class Ledger:
         return key in self.history
 
     def numbered(self, scope: Scope, task: Task) -> Task:
-        """Returns the task with its attempt's number."""
+        """Returns the task with the number of the attempt filled in."""
         submission, assignment = task
         attempt = self.history.attempt(
             submission.student, assignment.name, lambda: scope.submission_digest(task)
@@ -69,8 +69,8 @@ class Ledger:
 class RunReport:
     """The outcome of a grading run; `truncated` is the file with an incomplete line, if any.
 
-    `found` contains the submissions for assignments that could be graded, and `stopped` contains
-    the reason why each other assignment could not be graded. `tier` is None if nothing was graded.
+    `found` contains the submissions for assignments that could be graded, and `stopped` maps all
+    other assignments to the errors that prevented grading. `tier` is None if nothing was graded.
     `costs` contains CPU seconds by stage; it is empty if nothing was graded on this machine.
     """
 
@@ -146,7 +146,10 @@ def grade_class(
 
 
 def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[Submission]:
-    """Returns the submissions in a shard, which is given as (index from 1, count)."""
+    """Returns the submissions in a shard.
+
+    `shard` contains the shard's number (from 1) and the number of shards.
+    """
     return [submission for submission in submissions if _is_in_shard(submission, shard)]
 
 
@@ -173,7 +176,7 @@ def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run with its options; `backend` replaces this machine, and `ledger` keeps the results.
+    """A grading run; `backend`, if given, grades instead of this machine; `ledger` keeps results.
 
     `costs` collects the costs for each engine, and `stopped` collects the assignments whose content
     is wrong.

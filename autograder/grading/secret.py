@@ -1,7 +1,7 @@
 """Computes digests of assignments, and keeps the class secret; tests' inputs depend on both.
 
-A suite alone therefore does not reveal its inputs. This module does not load torch or start a
-sandbox.
+Therefore, a suite alone does not reveal the inputs of its tests. This module does not load torch or
+start a sandbox.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _MOST_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """The seeds for a class's inputs, which are equal on all machines that have the secret.
+    """The seeds for a class's inputs; all machines that have the class secret use the same seeds.
 
     `asked` contains the digest of each assignment's questions. `fixed`, if given, is the seed for
     every attempt. All first attempts in a class get the same inputs, so equal mistakes get equal
@@ -111,7 +111,7 @@ def class_secret(path: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    """Returns the bytes in a file or in a shell's pipe; a pipe without a writer is empty."""
+    """Returns the bytes in a file or in a shell's pipe; a pipe without a writer counts as empty."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as file:
         os.set_blocking(descriptor, True)
@@ -121,9 +121,9 @@ def _read(path: Path) -> bytes:
 def named_secret(path: Path | str, results: Path | None = None) -> Path:
     """Returns the path that a user gave for a secret; raises `UserError` if it looks wrong.
 
-    If the path was misspelled, a new secret would be created, and all students would get different
-    numbers. Therefore, the folder must exist and, if the results file already has lines, so must
-    the secret.
+    If the user misspelled the path of an existing secret, a new secret would be created, and all
+    students would get different inputs. Therefore, the folder must exist and, if the results file
+    already has lines, so must the secret.
     """
     place = Path(path)
     if not place.parent.is_dir():

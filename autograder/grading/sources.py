@@ -57,7 +57,7 @@ def wanted_question(assignments: Sequence[Assignment], name: str) -> QuestionSel
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a grading run; `shard` is (index from 1, count).
+    """The options of a grading run; `shard` is a shard's number (from 1) and the number of shards.
 
     `secret` is the file with the class secret, by default the one next to the results. If
     `question` is given, only this question is graded again.
@@ -75,10 +75,10 @@ class RunOptions:
 
 
 class RunEvents:
-    """Receives events while a run is in progress; by default, ignores them."""
+    """Receives the events of a grading run; this base class ignores all events."""
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """Is called before a kind of assignment is graded; `tier` is None if machines differ."""
+        """Is called before an engine starts grading; `tier` is None if machines' tiers differ."""
 
     def passed_over(self, tier: Tier, why: str) -> None:
         """Is called, with the reason, if a tier is used that is not the strongest one."""
@@ -101,13 +101,13 @@ class Source(Protocol):
         """Returns whether there will be no more submissions."""
 
     def awaited(self) -> Sequence[int]:
-        """Returns descriptors, which become readable when there may be a new submission."""
+        """Returns file descriptors that become readable when there may be a new submission."""
 
     def planned(self) -> Sequence[Assignment]:
-        """Returns the assignments to plan in advance, with only the exercises to plan."""
+        """Returns the assignments to plan in advance, without exercises that need no plan."""
 
     def workers(self) -> int | None:
-        """Returns how many workers all submissions may need at most, or None if unknown."""
+        """Returns the maximum number of workers that submissions may need, or None if unknown."""
 
 
 class ListedSubmissions:

@@ -79,7 +79,7 @@ Answer = Callable[[SubmissionResult | RefusedLine], None]
 def grade_lines(
     engine: Engine, descriptor: int, options: StreamOptions, ready: Ready, answer: Answer
 ) -> StreamReport:
-    """Grades the submissions named on a descriptor, one per line, until it is closed.
+    """Grades the submissions named on a descriptor, one per line, until the descriptor is closed.
 
     Implements `grade -`. `ready` is called when the sandbox has started and the suites are loaded.
     """
@@ -102,7 +102,7 @@ def grade_lines(
 
 @dataclass(slots=True)
 class _LineReader:
-    """Turns lines into submissions; if `only` is given, all belong to that assignment."""
+    """Turns lines into submissions; if `only` is given, all of them belong to that assignment."""
 
     scope: Scope
     only: str | None
@@ -112,7 +112,7 @@ class _LineReader:
     _line: int = 0
 
     def task_of(self, line: bytes) -> Task | None:
-        """Returns the submission that a line names; rejects any other line unless it is empty."""
+        """Returns the submission that a line names; rejects other lines, except empty ones."""
         self._line += 1
         text = os.fsdecode(line.strip(b"\r\n"))
         if not text:
@@ -137,7 +137,7 @@ class _LineReader:
 
 
 def _parsed(text: str) -> tuple[str, int | None]:
-    """Returns a line's path, and its attempt number or None; raises `UserError` for wrong JSON."""
+    """Returns a line's path and its attempt number or None; raises `UserError` for wrong JSON."""
     if not text.startswith("{"):
         return text, None
     try:
@@ -159,7 +159,7 @@ def _is_number(attempt: object) -> bool:
 
 
 class StreamedSubmissions:
-    """A source of submissions named on a descriptor, one per line; reads no more than needed.
+    """A source of submissions named on a descriptor, one per line; reads no further than needed.
 
     `task_of` makes a task from a line; if a line does not name a submission, `task_of` reports the
     problem and returns None. `planned` contains the assignments to plan before the first line is

@@ -68,8 +68,8 @@ class SubmissionGrader:
     ) -> SubmissionResult:
         """Returns the result for a submission.
 
-        Raises `SubmissionError` if its files change during grading, and other errors only if the
-        grader itself fails.
+        Raises `SubmissionError` if the submission's files change during grading, and other errors
+        only if the grader itself fails.
         """
         start = time.perf_counter()
         stamps = _stamps(submission, assignment)
@@ -103,7 +103,7 @@ class SubmissionGrader:
         )
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Makes plans for first attempts before jobs are forked, so that all jobs share them."""
+        """Makes plans for first attempts before jobs are forked, so that jobs share the plans."""
         for assignment in assignments:
             seed = self._seeds.of(assignment.name, 1)
             self._exercises.prepare(assignment.exercises, seed)
@@ -139,10 +139,10 @@ def _stamps(submission: Submission, assignment: Assignment) -> Stamps:
 def _digest_of_read_files(
     submission: Submission, assignment: Assignment, results: Sequence[ExerciseResult]
 ) -> str:
-    """Returns the same as `submitted_digest`, or "" if a file was missing when it was to be read.
+    """Returns the `submitted_digest`, or "" if a file was missing when the grader tried to read it.
 
-    Otherwise, a file that is moved or copied during grading could count as missing, or be read only
-    in part.
+    Without this check, a file that is moved or copied during grading could count as missing, or be
+    read only in part.
     """
     folder, read = submission.folder, zip(assignment.exercises, results, strict=True)
     was_away = any(r.status is ExerciseStatus.MISSING and is_submitted(e, folder) for e, r in read)

@@ -99,5 +99,5 @@ class SuiteEngine:
 
 
 def _asks_for_layers(assignments: Sequence[Assignment]) -> bool:
-    """Returns whether any question is a class: tests move such answers to another device."""
+    """Returns whether any question asks for a class: tests move such answers to another device."""
     return any(q.is_class for a in assignments for e in a.exercises for q in e.questions)

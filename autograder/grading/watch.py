@@ -1,10 +1,10 @@
 """Records a job's CPU time and its place in a submission, to find out what ended the job.
 
-The work for one place (a file that is read, a question that is judged, or a mistake that is named)
-has a limit on CPU time, and its time is added to its stage. A place that ends its job is left out
-when the submission is graded again: the student loses only that question, and not the whole
-submission. If a mistake was being named, only the name is lost. Work for all submissions, such as a
-table of known mistakes, has no limit.
+The work at one place (reading a file, judging a question, or naming a mistake) has a limit on CPU
+time, and the time for this work is added to the place's stage. If the work at a place ends the job,
+this place is left out when the submission is graded again, so that the student loses only that
+question and not the whole submission. If a mistake was being named, only the name is lost. Work for
+all submissions, such as a table of known mistakes, has no limit.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Stage(StrEnum):
     """The stages of a grading run, in order.
 
     `START` is everything that no other stage includes, such as starting the fork server. `ASK` is
-    the time that workers and their forks use. `JUDGE` includes plans for judging one question
-    again, which are made when they are first needed. `TABLES` is the time for tables of known
-    mistakes, which are made only once on each machine.
+    the time that workers and their forks use. `JUDGE` includes making plans for judging a single
+    question again, which happens when such a plan is first needed. `TABLES` is the time for tables
+    of known mistakes, which are made only once on each machine.
     """
 
     START = "start"
@@ -105,7 +105,7 @@ class Watch:
         limit_memory(_MEMORY)
 
     def enter(self, place: Position) -> None:
-        """Begins the work for a place; in a job, also sets the full limit on CPU time again."""
+        """Begins the work at a place; in a job, also renews the full limit on CPU time."""
         naming = "named" if place.is_naming else ""
         data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
         self._write(data + b"\0")
@@ -128,7 +128,7 @@ class Watch:
             lift_cpu_limit()
 
     def place(self) -> Position | None:
-        """Returns the place where the job is, or was when it ended; None between two places."""
+        """Returns the job's current place, or its place when it ended; None between two places."""
         text = self._memory[_TEXT:].partition(b"\0")[0].decode("utf-8", "replace")
         naming, _, names = text.partition("\n")
         exercise, _, question = names.partition("\n")
@@ -136,7 +136,7 @@ class Watch:
 
     @property
     def steps(self) -> int:
-        """The number of times that the job has entered or left a place, which grows as it works."""
+        """The number of times that the job has entered or left a place; it grows over time."""
         return int.from_bytes(self._memory[:_COUNT], "little")
 
     @property
@@ -151,13 +151,13 @@ class Watch:
         return OF_A_JOB[number] if number >= 0 else None
 
     def book_end(self, seconds: float) -> None:
-        """Adds the remaining CPU time of a job that has ended; `seconds` is its total time."""
+        """Adds an ended job's CPU time that is not counted yet; `seconds` is the job's total."""
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, max(0.0, seconds - since))
         self._write_stage(None, seconds)
 
     def _book(self, stage: Stage | None) -> None:
-        """Adds the time since the last call to the previous stage, and begins a stage."""
+        """Ends a stage, to which the time since the last call is added, and begins a new stage."""
         now = time.thread_time()  # the process's clock lags behind while the process has a limit
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, now - since)
@@ -183,13 +183,13 @@ class Watch:
 
 @dataclass(slots=True)
 class FailureLog:
-    """Counts the places in a submission where jobs ended, and decides which to leave out."""
+    """Counts how many jobs ended at each place in a submission, and decides what to leave out."""
 
     left_out: frozenset[Position] = frozenset()
     _times: Counter[Position] = field(default_factory=Counter)
 
     def count(self, place: Position | None, out_of_time: bool) -> bool:
-        """Counts a job's end at a place; returns whether to try again.
+        """Counts the end of a job at a place; returns whether to grade the submission again.
 
         If the job ended because it ran out of time, the place is left out at once.
         """

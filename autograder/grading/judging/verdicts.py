@@ -28,7 +28,7 @@ _COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
 
 
 def blamed(raised: BaseException) -> BaseException:
-    """Returns a test's failure; a memory error becomes a fault of the answer."""
+    """Returns the exception of a failed test, or `AnswerMemory` if the test ran out of memory."""
     if isinstance(raised, MemoryError) or "can't allocate memory" in str(raised)[:1000]:
         return AnswerMemory("judging its results takes more memory than is available")
     return raised
@@ -53,7 +53,7 @@ class TestOutcome:
 
 
 def judge(question: str, outcomes: Sequence[TestOutcome]) -> QuestionResult:
-    """Returns a question's result: its tests' points, or no points if `_COSTS_ALL` applies."""
+    """Returns a question's result; a verdict in `_COSTS_ALL` costs all points."""
     verdict = _verdict([outcome.verdict for outcome in outcomes])
     tests = _merge_equal_causes(outcomes)
     earned = 0.0 if verdict in _COSTS_ALL else sum(test.points for test in tests)
@@ -78,7 +78,7 @@ def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _merge_equal_causes(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
-    """Returns the results of a question's tests; reports equal causes only once."""
+    """Returns a question's test results; a cause that several tests share is reported only once."""
     tests = [test_result(outcome) for outcome in outcomes]
     failed = [n for n, test in enumerate(tests) if not test.passed]
     causes = [str(getattr(outcomes[n].failure, "cause", "")) for n in failed]

@@ -28,7 +28,8 @@ FORMS = ("module", "notebook")
 class Case:
     """A submission with a known verdict; `question` and `name` are empty for a whole module.
 
-    If a combination, or an answer with a known intent, gets a name, the name must be in `fitting`.
+    If a mistake is named in a combination, or in an answer with a known intent, this name must be
+    in `fitting`.
     """
 
     kind: str
@@ -69,7 +70,7 @@ def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 
 def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterator[Case]:
-    """Yields every submission for an exercise that has a known verdict."""
+    """Yields every case for an exercise: the submissions whose verdicts are known."""
     solution = exercise.solution.read_text(encoding="utf-8")
     for form in forms:
         yield Case("solution", exercise, solution, form)
@@ -84,7 +85,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
 
 
 def notebook_of(text: str) -> str:
-    """Returns a notebook with a cell for each statement in a module, and a magic command last."""
+    """Converts a module to a notebook with a cell for each statement, and a magic command last."""
     nodes = ast.parse(text).body
     lines = text.splitlines()
     starts = [first_line_of(node) for node in nodes] + [len(lines) + 1]
@@ -117,7 +118,7 @@ def write_submissions(
 
 
 def part_texts(exercise: Exercise) -> Iterator[tuple[str, str, str]]:
-    """Yields a question, a name and a module's text for each way to submit a part as an answer."""
+    """Yields a module for each way of submitting a part as an answer: question, name and text."""
     for question in exercise.questions:
         if question.name in parts.__all__:
             for name, answer in _answers(question.name):

@@ -4,8 +4,8 @@ Everything that is not listed is rejected: names from Python or a library, attri
 changes to a library. Therefore, dangerous functions, such as those that open files, need not be
 listed.
 
-Only names are checked, so the lists contain nothing that looks up attributes by strings, as
-`functools.wraps`, positional patterns, and calls that create a class do.
+Only names are checked, so the lists contain nothing that looks up attributes by strings. For
+example, `functools.wraps`, positional patterns, and calls that create a class do so.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PLAIN = (str, list, dict, tuple, set, int, float, complex, range, slice)
 
 
 def uses_besides_computing(code: str) -> tuple[str, ...]:
-    """Returns the names in code that may do more than compute, sorted, or its syntax error."""
+    """Returns the sorted names in code that may do more than compute, or the syntax error."""
     try:
         return tuple(sorted({*_Reader(ast.parse(code)).refused(), *_refused_names(code)}))
     except SyntaxError as error:
@@ -48,10 +48,10 @@ def uses_besides_computing(code: str) -> tuple[str, ...]:
 
 
 def _refused_names(code: str) -> Iterator[str]:
-    """Yields undefined names, and unlisted names that are, or may be, Python's own.
+    """Yields undefined names, and unlisted names that belong, or may belong, to Python itself.
 
-    In a function, a local name is never one of Python's. A name that the code does not define may
-    be defined in the file to which the code is added.
+    A local name in a function never belongs to Python. A name that the code does not define may be
+    defined in the file to which the code is added.
     """
     tables = [symtable.symtable(code, "<answer>", "exec")]
     for table in tables:
@@ -150,7 +150,7 @@ class _Reader:
             yield f"a change to {ast.unparse(node)}"
 
     def _paths(self, node: ast.expr) -> set[str]:
-        """Returns possible paths of an imported name or its attribute; none for any other name."""
+        """Returns the possible import paths of a name or attribute; none if it is not imported."""
         if isinstance(node, ast.Name):
             return self._imports.get(node.id, set())
         if isinstance(node, ast.Attribute):

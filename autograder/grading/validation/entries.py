@@ -61,8 +61,9 @@ def graded_entry(
 ) -> QuestionResult | None:
     """Grades an entry like a student's answer; returns the result, or None if there is none.
 
-    `catalogue` is the text that contains the entry, which is executed only in a sandboxed worker.
-    If a different known mistake gives equal results, the result may contain that mistake's name.
+    `catalogue` is the text of a catalog that contains the entry. The entry's code is executed only
+    in a sandboxed worker. If a different known mistake gives equal results, the result may contain
+    that mistake's name.
     """
     solution = exercise.solution.read_text(encoding="utf-8")
     texts = {variant.name: text for variant, text in submissions_of(solution, catalogue)}
@@ -110,7 +111,7 @@ def _require_no_other_meaning(body: Sequence[ast.stmt], imports: Sequence[str]) 
 
 
 def _origins(node: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yields the names that a statement defines at a file's top level, with their meanings."""
+    """Yields each name that a statement defines at a file's top level, with the name's meaning."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             top = alias.name.partition(".")[0]

@@ -78,7 +78,7 @@ def _missing(
 
 
 def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
-    """Returns whether a suite rejects a call, by name and by operator, and gives the advice."""
+    """Returns whether a suite rejects a forbidden call, by name and by operator, with advice."""
     for by_name in (True, False):
         answer: Any = _BreaksRule(runner.solution(suite), rule, by_name)
         outcome = runner.first_failure(suite, question, answer, _SEED)

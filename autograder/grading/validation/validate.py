@@ -57,8 +57,8 @@ class QuestionProof:
 class ValidationReport:
     """The numbers of cases for each question, and every problem that was found.
 
-    For each question, `traits` says which tests show each trait, and `rules` which tests check each
-    general rule; see `suite.traits`.
+    For each question, `traits` says which tests show each trait, and `rules` says which tests check
+    each general rule; see `suite.traits`.
     """
 
     questions: tuple[QuestionProof, ...]
@@ -91,15 +91,16 @@ def validate(
     on_question: Callable[[Case, QuestionResult], None] = lambda case, result: None,
     start_sandbox: Callable[[], AbstractContextManager[ForkServer]] = start_fork_server,
 ) -> ValidationReport:
-    """Grades every case of some assignments or exercises (default: all).
+    """Grades every case for some assignments or exercises (default: all).
 
-    Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Of the cases for these assignments or
-    exercises, the `wanted` cases are graded. All cases get the inputs for one `seed`, so that the
-    results that known mistakes give are computed only once. `starts` is called with the number of
-    cases, `judged` after each case, and `on_question` with each question's result. `start_sandbox`
-    provides the fork server. The results that known mistakes give are kept in the course, for
-    everybody who grades with it. Raises `IsolationUnavailable` if no tier works, `UserError` for a
-    name that the course does not have, and `ContentError` for content that can't be judged.
+    Each of `names` is `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Only cases for which `wanted` returns
+    True are graded. All cases get the same inputs, which depend on `seed`, so that the results that
+    known mistakes give are computed only once. `starts` is called with the number of cases,
+    `judged` after each case, and `on_question` with each question's result. `start_sandbox`
+    provides the fork server. The results that known mistakes give are stored in the course, so that
+    other users of the course need not compute them. Raises `IsolationUnavailable` if no tier works,
+    `UserError` for a name that the course does not have, and `ContentError` for content that can't
+    be judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
@@ -249,7 +250,7 @@ def _targets(verdicts: Iterable[JudgedCase]) -> Iterator[JudgedCase]:
 
 
 def _is_named(item: JudgedCase) -> bool:
-    """Returns whether a case got its own name, or is `forbidden` and needs no name."""
+    """Returns whether a case's mistake was named correctly, or is `forbidden` and needs no name."""
     if item.verdict is Verdict.FORBIDDEN:
         return True
     return item.misconception == f"{item.case.exercise.name}.{item.case.name}"
@@ -257,7 +258,7 @@ def _is_named(item: JudgedCase) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Misconceptions about a question that give equal results for every call in its suite."""
+    """Misconceptions about a question that give equal results for every call in the suite."""
 
     place: str
     names: tuple[str, ...]
@@ -268,7 +269,7 @@ class Group:
 
 
 def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]:
-    """Returns the groups of equal misconceptions that contain any case in `not_named`."""
+    """Returns groups of misconceptions with equal results that contain a case in `not_named`."""
     cases = {(case.exercise.hidden_suite, case.question, case.name): case for case in not_named}
     suites = sorted({suite for suite, _, _ in cases})
     if not cases:
