@@ -121,7 +121,7 @@ class Canvas:
         return found
 
     def works(self) -> Sequence[PlatformAssignment]:
-        """Returns the assignments, with their general due dates and all exceptions to these."""
+        """Returns the assignments, with their general due dates and all exceptions to them."""
         found = self._list(
             lambda: self._course.get_assignments(
                 include=["overrides"], override_assignment_dates=False
@@ -167,7 +167,7 @@ class Canvas:
         return Assignment(self._requester, {"id": work.number, "course_id": self._number})
 
     def download(self, file: SubmittedFile, path: Path) -> None:
-        """Writes an attachment to `path`; other hosts that Canvas names do not get the token."""
+        """Writes an attachment to `path`; does not send the token to other hosts."""
         is_own = origin(file.url) == origin(self._site)
         headers = {"Authorization": f"Bearer {self._token.reveal()}"} if is_own else {}
         answer = self._retry.ask(
@@ -190,7 +190,7 @@ class Canvas:
     def send(
         self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
     ) -> Iterator[Sequence[UpdateOutcome]]:
-        """Writes grades in batches, and reads each batch back."""
+        """Writes grades in batches, and reads each batch back to check it."""
         for start in range(0, len(updates), _BATCH):
             batch = updates[start : start + _BATCH]
             yield self._send_batch(work, batch)
@@ -219,7 +219,7 @@ class Canvas:
         ]
 
     def _write(self, work: PlatformAssignment, updates: Sequence[GradeUpdate]) -> str:
-        """Sends one request and waits until Canvas has handled it; returns why it failed, or ""."""
+        """Sends one request and waits until Canvas has handled it; returns the problem, or ""."""
         data: dict[str, dict[str, object]] = {}
         for update in updates:
             own: dict[str, object] = {"posted_grade": f"{update.points:.4f}"}
@@ -243,7 +243,7 @@ class Canvas:
         return f"Canvas did not finish: {problem or progress.workflow_state}"
 
     def _upload(self, work: PlatformAssignment, update: GradeUpdate) -> int:
-        """Uploads a feedback file under its name; returns Canvas's number for the file."""
+        """Uploads a feedback file under the update's file name; returns Canvas's number for it."""
         from canvasapi.upload import Uploader
 
         url = (
@@ -378,5 +378,5 @@ def _grade(submission: Any) -> Grade:
 
 
 def _time(text: str | None) -> datetime | None:
-    """Returns the time in UTC; raises `MissingZone`, a `ValueError`, if it has no time zone."""
+    """Converts a time to UTC; raises `MissingZone`, a `ValueError`, if it has no time zone."""
     return read_time(text) if text else None

@@ -1,4 +1,4 @@
-"""Creates the HTTP session for canvasapi, which adds the token, waits and limits responses."""
+"""Creates canvasapi's HTTP session, which adds the token, repeats requests and limits responses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
 
     class Session(package.Session):  # type: ignore[name-defined,misc]  # imported when needed
         def send(self, request: Any, **kwargs: Any) -> Any:
-            """Sends a request, which may follow a redirect; only the site itself gets the token."""
+            """Sends a request, which may follow a redirect, but sends no token to other sites."""
             request.headers.pop("Authorization", None)
             if origin(request.url) == own:
                 request.headers["Authorization"] = f"Bearer {token.reveal()}"
@@ -48,7 +48,7 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
             return retry.ask(site, once, is_safe=request.method == "GET")
 
         def rebuild_auth(self, request: Any, response: Any) -> None:
-            """Refuses a redirect that would send data, such as grades, to another site."""
+            """Refuses to follow a redirect that would send data, such as grades, to other sites."""
             if request.method not in ("GET", "HEAD") and origin(request.url) != origin(
                 response.url
             ):

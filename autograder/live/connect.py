@@ -28,7 +28,7 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of a course: its site, without a slash at the end, and its number there."""
+    """The address of a course: its site, without a slash at the end, and its number on the site."""
 
     platform: str
     site: str
@@ -36,7 +36,7 @@ class Address:
 
 
 def address_of(platform: str, url: str) -> Address:
-    """Returns the course whose page has this address; raises `UserError` if it is not a course.
+    """Finds the course in the URL of one of its pages; raises `UserError` if the URL names none.
 
     TLS is required, except for a server on this machine, because the token would otherwise be sent
     in plain text.

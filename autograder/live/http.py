@@ -1,6 +1,6 @@
 """Repeats requests that have failed, and keeps tokens out of messages and responses.
 
-If a platform is overloaded or throttles requests, they are repeated later. A request that must not
+Requests are repeated later if a platform is overloaded or throttles them. A request that must not
 be carried out twice is repeated only if the platform has definitely not carried it out.
 """
 
@@ -45,7 +45,7 @@ _SECRET = "***"
 
 
 class NoResponse(Exception):
-    """Raised if a request gets no complete response; its text is the reason."""
+    """Raised if a request gets no complete response; the exception's text is the reason."""
 
 
 class DifferentFile(NoResponse):
@@ -53,7 +53,7 @@ class DifferentFile(NoResponse):
 
 
 class ErrorBody(Exception):
-    """Raised if a platform sends an error instead of a file's content; `error` is what it sent."""
+    """Raised if a platform sends an error instead of a file's content; `error` is this error."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__("an error instead of a file")
@@ -105,7 +105,7 @@ class Token:
 
 
 def find_token(platform: str, site: str) -> Token:
-    """Returns a site's token from the environment or the keyring; raises `UserError` if none."""
+    """Finds a site's token in the environment or keyring; raises `UserError` if there is none."""
     variable = f"{platform.upper()}_TOKEN"
     text = os.environ.get(variable, "") or _from_keyring(site)
     if not text.strip():
@@ -148,7 +148,8 @@ A = TypeVar("A", bound=Response)
 class RetryPolicy:
     """Repeats failed requests after a wait.
 
-    `on_wait` gets the reason for each wait. Tests replace `sleep`.
+    `on_wait` is called with the reason for each wait. Tests replace `sleep`, so that they don't
+    have to wait.
     """
 
     sleep: Callable[[float], None] = time.sleep
@@ -192,7 +193,7 @@ class RetryPolicy:
         )
 
     def _keep_quota(self, headers: Mapping[str, str]) -> None:
-        """Waits if Canvas reports that little of the quota is left."""
+        """Waits if Canvas reports that little of the quota for requests is left."""
         with contextlib.suppress(ValueError):
             if float(headers.get("X-Rate-Limit-Remaining", "inf")) < _LOW_QUOTA:
                 self.sleep(1.0)
@@ -212,7 +213,7 @@ def _wanted_wait(headers: Mapping[str, str]) -> float:
 
 
 def client(site: str) -> httpx.Client:
-    """Returns a client; raises `UserError` if its package is not installed.
+    """Returns an HTTP client; raises `UserError` if the package httpx is not installed.
 
     The client refuses redirects that would send a form to another site, because a form contains the
     token.
@@ -312,7 +313,7 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: st
 
     `request` opens an httpx response as a stream. Raises `NoResponse` if the body ends early or
     takes too long, `DifferentFile` if its size differs from the announced one, and `ErrorBody` if
-    it looks like an error that Moodle sends with a success status.
+    the body looks like an error that Moodle sends with a success status.
     """
     with connecting(), request() as response:
         if response.status_code != 200:

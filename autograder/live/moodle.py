@@ -123,7 +123,7 @@ class Moodle:
         return found
 
     def _unseen(self, what: str, reply: Values) -> UserError:
-        """Returns the error for something that Moodle omitted, with the reason from its warning."""
+        """Returns the error for something that Moodle omitted; a warning contains the reason."""
         why = next((str(one.get("message")) for one in reply.get("warnings") or ()), "no reason")
         return UserError(
             f"{self._site}: the token's owner is not allowed to see {what} of course "
@@ -132,7 +132,7 @@ class Moodle:
         )
 
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
-        """Returns the last attempt of each student, because Moodle reports no others.
+        """Returns only each student's last attempt, because Moodle does not report earlier ones.
 
         A group's submission counts for each of its members.
         """
@@ -151,7 +151,7 @@ class Moodle:
         return sorted(found, key=lambda one: one.student)
 
     def _identifiers(self, work: PlatformAssignment) -> Mapping[str, str]:
-        """Returns each participant's number in file names, or nothing if access is denied."""
+        """Returns each participant's number in Moodle's file names, or {} if access is denied."""
         try:
             found = self._by_assignment(
                 "mod_assign_get_user_mappings", "mappings", [{"id": work.number}]
@@ -290,7 +290,7 @@ class Moodle:
         return int(reply[0]["itemid"])
 
     def _call(self, function: str, **values: Any) -> Any:
-        """Calls a Moodle function. A call is safe to repeat, because it sets the same values."""
+        """Calls a Moodle function. Calls can safely be repeated: they set the same values again."""
         data = {
             **dict(flattened(values)),
             "wstoken": self._token.reveal(),

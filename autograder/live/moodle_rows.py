@@ -47,7 +47,7 @@ def member_of(user: Values) -> Member:
 
 
 def work_of(work: Values, flags: Sequence[Values]) -> PlatformAssignment:
-    """Returns an assignment, with the extensions that its users' flags contain."""
+    """Returns an assignment, with individual students' extensions, which are in `flags`."""
     people = {str(f["userid"]): at for f in flags if (at := _time(f.get("extensionduedate")))}
     points = float(work.get("grade") or 0)
     return PlatformAssignment(

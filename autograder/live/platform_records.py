@@ -52,10 +52,10 @@ class PlatformAssignment:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedFile:
-    """A submitted file. `path` contains its folders and its name; `number` is the platform's ID.
+    """A submitted file. `path` contains its folders and name; `number` is its ID on the platform.
 
     `size` is None if the platform does not report it. `content` is text that a student typed on the
-    platform instead of submitting a file; it needs no download.
+    platform instead of submitting a file; such text needs no download.
     """
 
     number: str
@@ -183,7 +183,7 @@ def number_of(value: object) -> str:
 
 
 def check_length(found: Sequence[object]) -> None:
-    """Raises `ValueError` if a list is too long for any course: a platform's list may never end."""
+    """Raises `ValueError` if a list is too long for any course, because a list may never end."""
     if len(found) > _MOST_ITEMS:
         raise ValueError(f"a list has more than {_MOST_ITEMS:,} items")
 
@@ -203,5 +203,5 @@ def has_arrived(update: GradeUpdate, there: Grade | None) -> bool:
 
 
 def squeezed(text: str) -> str:
-    """Normalizes white space, which platforms change."""
+    """Normalizes white space, because platforms change white space in texts."""
     return " ".join(text.split())
