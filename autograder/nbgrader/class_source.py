@@ -20,8 +20,8 @@ def write_class_source(
 ) -> Sequence[str]:
     """Writes an assignment's source for nbgrader into a folder; returns the files that changed.
 
-    Raises `UserError`, before anything is written, if a file already has different contents, which
-    may be the instructor's own. `force` overwrites such files.
+    Raises `UserError`, before anything is written, if a file already exists with different
+    contents, because the instructor may have changed it. `force` overwrites such files.
     """
     from ..authoring.assignment_folder import released_assignment  # loads nbgrader's converters
 

@@ -3,7 +3,7 @@
 nbgrader reads, executes and writes a notebook through an exporter, twice. This exporter replaces
 both passes: the submission is graded as in any other run, in a separate process, and nbgrader gets
 the finished autograded notebook. nbgrader thus never opens a student's file, so an unreadable file
-can't stop a batch. Assignments that are not the course's are graded in nbgrader's usual way.
+can't stop a batch. Assignments that do not belong to the course are graded in nbgrader's usual way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .settings import Settings
 
 
 class BehindTheWall(NotebookExporter):
-    """Keeps a configuration section's name from version 1.0; the subclass inherits its settings."""
+    """Keeps a configuration section's name from version 1.0; the subclass inherits the settings."""
 
 
 class SandboxedExporter(BehindTheWall):
@@ -99,7 +99,7 @@ class SandboxedExporter(BehindTheWall):
                     record_nothing(gradebook, student, assignment)
 
     def _released(self, assignment: str) -> Sequence[str]:
-        """Returns an assignment's notebooks in the gradebook, or () if it has no entry there."""
+        """Returns an assignment's notebooks in the gradebook, or () if it has none there."""
         with Gradebook(self._settings.db_url, self._settings.course_id) as gradebook:
             try:
                 return [

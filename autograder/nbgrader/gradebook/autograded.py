@@ -1,7 +1,8 @@
 """Creates the autograded notebook that formgrader shows to a human grader.
 
-A student's own notebook is used if it contains, exactly once, every cell that nbgrader keeps.
-Otherwise, and for modules, the student's answers are filled into the released notebook.
+A student's own notebook is used if every cell that nbgrader manages occurs in it exactly once.
+Otherwise, or if the student submitted a module, the student's answers are filled into the released
+notebook.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _autograded_notebook(
 
 
 def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Cell] | None, str]:
-    """Returns the student's own cells, or None if they can't be used; and a note, or ""."""
+    """Returns the student's own cells (None if they can't be used), and a note or ""."""
     found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     names = [_name(cell) for cell in found]
     counts = Counter(name for name in names if name)
@@ -128,7 +129,7 @@ def _name(cell: Cell) -> str | None:
 
 
 def _restored(cell: Cell, original: Cell | None) -> Cell:
-    """Returns the cell with the released nbgrader metadata and, if locked, the released source."""
+    """Returns a cell with its released metadata and, if the cell is fixed, its released source."""
     if original is None:
         return cell
     metadata = dict(original["metadata"]["nbgrader"])
@@ -154,7 +155,7 @@ def _copied(cell: Cell, answers: SubmittedCode) -> Cell:
 
 
 def _other_code(released: ReleasedNotebook, answers: SubmittedCode) -> str:
-    """Returns the student's code outside the questions, as far as it differs from the stub."""
+    """Returns those parts of the student's code outside the questions that differ from the stub."""
     stub = released.stub
     parts = [] if same_code(answers.rest, stub.rest) else [answers.rest]
     for name, code in answers.definitions.items():

@@ -54,7 +54,7 @@ def write_entries(
     entries: Sequence[Entry],
     penalty: Penalty,
 ) -> None:
-    """Writes the entries; keeps manual scores, comments, and extensions that no entry replaces."""
+    """Writes the entries; keeps manual scores and comments, and extensions that aren't replaced."""
     _add_students(connection, {entry.student for entry in entries})
     submissions = _submissions(connection, structures, entries)
     late = {

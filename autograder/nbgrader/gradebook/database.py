@@ -1,4 +1,4 @@
-"""Opens nbgrader's database in SQLite or PostgreSQL, which other programs may use meanwhile.
+"""Opens nbgrader's database in SQLite or PostgreSQL; other programs may use it at the same time.
 
 Grading runs, `record`, nbgrader's own commands and formgrader may write to one gradebook at the
 same time. Each of this program's write transactions waits for the previous one, so the values that
@@ -114,7 +114,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def writing(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Runs `work` in one transaction; no other writer of this program has a transaction meanwhile.
+    """Runs `work` in one transaction, during which this program's other writers wait.
 
     `work` may be repeated from its beginning, so it must have no side effects.
     """
@@ -164,7 +164,7 @@ def _check_version(connection: Connection) -> None:
 
 
 def _check_names(connection: Connection) -> None:
-    """Rejects names that formgrader would execute, which older versions have recorded."""
+    """Rejects students' names that formgrader would execute; older versions recorded such names."""
     for name in connection.scalars(select(table("student").c.id)):
         if is_markup(name):
             raise UserError(

@@ -18,8 +18,8 @@ from .released import CHECK
 def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
     """Returns a class's manual grades, late penalties and requests to review grades.
 
-    Without a gradebook, there are only requests. If a comment names entries in the class's comment
-    bank, their texts replace the names.
+    Without a gradebook, there are only requests. If a comment contains names of entries in the
+    class's comment bank, the names are replaced with the entries' texts.
     """
     address = load_settings(class_folder, db_url).db_url
     requests = requests_by_key(read_requests(class_folder))
@@ -107,7 +107,7 @@ def enter_grade(
     is_automatic: bool = False,
     comment: str | None = None,
 ) -> None:
-    """Sets the manual score or the comment for one question; None leaves it unchanged.
+    """Sets the manual score or the comment for one question; None leaves a value unchanged.
 
     `is_automatic` removes the manual score. An empty comment removes the comment. Raises
     `UserError` if the gradebook does not contain the submission.

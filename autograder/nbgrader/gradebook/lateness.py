@@ -44,7 +44,7 @@ Penalty = Callable[[str, float, float], float | None]
 
 
 def seconds_late(stamped: datetime | None, due: datetime | None) -> float:
-    """Returns by how many seconds a time is late; 0 if the time or the due date is unknown."""
+    """Returns how many seconds late a time is, or 0 if the time or the due date is unknown."""
     return late_by(stamped, due).total_seconds() if stamped and due else 0.0
 
 
@@ -117,9 +117,9 @@ def class_lateness(
 ) -> dict[Key, Lateness]:
     """Returns each submission's arrival, due date and lateness.
 
-    With `assignments`, uses their due dates and the class's own tables, as recording does. Without
-    them, uses the dates in the gradebook, which are the basis of the penalties there. Raises
-    `UserError` if the class's tables or the gradebook can't be read.
+    If `assignments` is given, uses the assignments' due dates and the class's own tables, just as
+    recording does. Otherwise, uses the dates in the gradebook, on which the penalties in the
+    gradebook are based. Raises `UserError` if the class's tables or the gradebook can't be read.
     """
     settings = load_settings(class_folder)
     held, marks = _held(settings.db_url), marked_late(class_folder)
