@@ -42,9 +42,9 @@ def check_folder(
 ) -> tuple[CheckedExercise, ...]:
     """Runs the public checks for all or some exercises and questions in an assignment's folder.
 
-    `on_question` is called with each question before its checks run. If Ctrl-C interrupts a
-    question, no other question is checked. Raises `UserError` if the folder is not an assignment,
-    or a name is unknown.
+    `on_question` is called with each question before its checks run. If Ctrl-C interrupts the
+    checks of a question, no later question is checked. Raises `UserError` if the folder is not an
+    assignment, or a name is unknown.
     """
     manifest = read_manifest(folder)
     results: list[CheckedExercise] = []
@@ -64,7 +64,7 @@ def status(folder: Path) -> Progress:
 def _chosen(
     folder: Path, manifest: Manifest, names: Sequence[str]
 ) -> dict[str, tuple[str, ...] | None]:
-    """Returns the exercises that `names` selects, with the chosen questions (None for all)."""
+    """Returns the exercises that `names` selects, each with its chosen questions (None for all)."""
     chosen: dict[str, tuple[str, ...] | None] = {}
     known: dict[str, tuple[str, ...]] = {}
     for name in names:
@@ -157,7 +157,7 @@ def _ready(
 
 
 def star_of(folder: Path, question: str, rule: str) -> str:
-    """Returns the line about the second star for a question that passes its checks.
+    """Returns a line about a passed question's second star, which is an optional challenge.
 
     Raises `UserError` for an unknown question or rule.
     """
@@ -168,9 +168,9 @@ def star_of(folder: Path, question: str, rule: str) -> str:
 
 
 def trace_folder(folder: Path, question: str) -> str:
-    """Returns a text with the shapes in each line that a question's failing call executes.
+    """Returns a text that shows the shapes in each line that a question's failing call runs.
 
-    Raises `UserError` if the folder has no such question, or its file does not run.
+    Raises `UserError` if the folder has no such question, or if the question's file does not run.
     """
     from .tracing import traced
 
@@ -179,9 +179,9 @@ def trace_folder(folder: Path, question: str) -> str:
 
 
 def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
-    """Repeats a question's failing call; returns its output as text, and whether it succeeded.
+    """Repeats a question's failing call; returns its result or error, and whether it succeeded.
 
-    Raises `UserError` as `trace_folder` does.
+    Raises `UserError` in the same cases as `trace_folder`.
     """
     step, around = _failing(folder, question)
     if step is None:
@@ -194,7 +194,7 @@ def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
 
 
 def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerContext]:
-    """Returns the call at which a question's check fails, and the context of its answer."""
+    """Returns the call that makes a question's check fail, and the context of the answer."""
     manifest = read_manifest(folder)
     ((exercise, _),) = _chosen(folder, manifest, [question]).items()
     suite = folder / "checks" / f"test_{exercise}.py"
@@ -209,7 +209,7 @@ def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerCo
 def _with_reason(
     result: CheckedQuestion, answer: Answer, executed: ExecutedAnswer, questions: Sequence[str]
 ) -> CheckedQuestion:
-    """Adds the reason if a question is missing or does not count, such as an invalid cell."""
+    """Adds the reason, such as an invalid cell, if an answer is missing or does not count."""
     name = result.question
     if name in answer.broken:
         tests = tuple(CheckedTest(test.name, False, answer.broken[name]) for test in result.tests)

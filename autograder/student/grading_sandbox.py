@@ -1,7 +1,8 @@
 """Makes checks refuse the operations that the grading sandbox refuses, with the same errors.
 
 Otherwise, an answer that writes a file, opens a connection or starts a process would pass its
-checks but get no points. Code that handles these errors works both in checks and in grading.
+checks but get no points. Because the errors are the same, code that handles them works both in
+checks and during grading.
 """
 
 from __future__ import annotations
@@ -93,9 +94,9 @@ _WITH_ERRORS: dict[str, Exception] = {
 
 
 class _Hook:
-    """An audit hook.
+    """An audit hook that refuses operations only in `thread`, or nowhere if `thread` is None.
 
-    Because a hook can't be removed, it refuses operations only in `thread`, if set.
+    Python has no way to remove an audit hook.
     """
 
     def __init__(self) -> None:
@@ -109,7 +110,7 @@ class _Hook:
 
     @property
     def refuses(self) -> bool:
-        """Returns whether this thread runs checks; a kernel's other threads connect to Jupyter."""
+        """Returns whether this thread runs checks; a kernel's other threads talk to Jupyter."""
         return self.thread is not None and threading.get_ident() == self.thread
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -122,9 +123,9 @@ _hook = _Hook()
 
 @contextlib.contextmanager
 def as_in_grading() -> Iterator[None]:
-    """Within the block, refuses the operations that grading refuses, in this thread only.
+    """Within the block, refuses in this thread the operations that are refused during grading.
 
-    Also disables torch's compiler, which grading does not have.
+    Also disables torch's compiler, which is not available during grading.
     """
     _hook.install()
     replaced = _replaced()
@@ -142,7 +143,10 @@ def as_in_grading() -> Iterator[None]:
 
 @cache
 def _replaced() -> Sequence[tuple[Any, str, Any, Any]]:
-    """Returns functions without an audit event: owner, name, original and replacement."""
+    """Returns the functions to replace, which are those that raise no audit event.
+
+    Each item contains the function's owner, its name, the original function and the replacement.
+    """
     errors: dict[str, Exception] = {
         name: PermissionError(errno.EPERM, os.strerror(errno.EPERM))
         for name, call in _FUNCTIONS.items()
@@ -157,7 +161,7 @@ def _replaced() -> Sequence[tuple[Any, str, Any, Any]]:
 
 
 def _found(name: str) -> Iterator[tuple[Any, str, Any]]:
-    """Yields a function's owner, its name there and the function, if this system has it."""
+    """Yields (owner, name, function) for a dotted name, if this system has such a function."""
     module, *path, last = name.split(".")
     with contextlib.suppress(ImportError, AttributeError):
         owner = functools.reduce(getattr, path, importlib.import_module(module))
@@ -165,7 +169,7 @@ def _found(name: str) -> Iterator[tuple[Any, str, Any]]:
 
 
 def _refusing(error: Exception, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a replacement for a function; in the thread that runs checks, it raises `error`."""
+    """Wraps a function so that it raises `error` in the thread that runs checks."""
 
     @functools.wraps(function, updated=())
     def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -177,7 +181,7 @@ def _refusing(error: Exception, function: Callable[..., Any]) -> Callable[..., A
 
 
 def _seeing(stat: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
-    """Returns a `stat` that finds only files that also exist in grading."""
+    """Wraps `stat` so that checks find only files that also exist during grading."""
 
     @functools.wraps(stat)
     def see(path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
@@ -189,7 +193,7 @@ def _seeing(stat: Callable[..., os.stat_result]) -> Callable[..., os.stat_result
 
 
 def _allowing(access: Callable[..., bool]) -> Callable[..., bool]:
-    """Returns an `access` that finds only files that also exist in grading."""
+    """Wraps `access` so that checks find only files that also exist during grading."""
 
     @functools.wraps(access)
     def allow(path: Any, *args: Any, **kwargs: Any) -> bool:
@@ -212,7 +216,7 @@ def _is_there(path: Any) -> bool:
 
 @contextlib.contextmanager
 def _eager() -> Iterator[None]:
-    """Within the block, ignores the compiled code of functions that were compiled earlier."""
+    """Within the block, runs the original Python code of functions that torch has compiled."""
     if not hasattr(sys.modules.get("torch._dynamo"), "eval_frame"):
         yield  # the compiler has never been used, and importing it takes seconds
         return
@@ -221,7 +225,7 @@ def _eager() -> Iterator[None]:
 
 
 def _saved(save: Callable[..., None], thing: object, f: Any, *args: Any, **kwargs: Any) -> None:
-    """Saves only to file objects: torch would open a path in C++, which audit hooks don't see."""
+    """Saves to file objects, but not to paths, which torch opens in C++, unseen by audit hooks."""
     if isinstance(f, str | os.PathLike):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), os.fspath(f))
     save(thing, f, *args, **kwargs)
@@ -256,7 +260,7 @@ def _open(path: Any, mode: str | None, flags: int) -> None:
 def _is_known(path: Any) -> bool:
     """Returns whether a path belongs to Python, its packages or a device.
 
-    These also exist in grading.
+    Such paths also exist during grading.
     """
     if not isinstance(path, str | bytes | os.PathLike):
         return path is not None
@@ -273,7 +277,7 @@ _KNOWN = tuple(folder.rstrip(os.sep) + os.sep for folder in _folders())
 
 
 def _is_read_by_python() -> bool:
-    """Returns whether Python itself is importing a module, or reading source for an error."""
+    """Returns whether Python is importing a module, or reading source code to show an error."""
     caller: FrameType | None = sys._getframe()
     while caller is not None and caller.f_code.co_filename in _PATHS:
         caller = caller.f_back

@@ -1,4 +1,4 @@
-"""Compares a student's guess with the actual result: predict, then run."""
+"""Compares the result that a student predicts with the actual result of running the code."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
     Args:
         guess: a number, a string, a shape or a list of numbers; "error" for code that should fail;
             None if there is no guess yet.
-        run: called without arguments; its return value is compared.
-        within: the allowed error of a number.
+        run: a function that is called without arguments; its result is compared with the guess.
+        within: how much a numeric guess may differ from the result.
     """
     if guess is None:
         _say("○", _TODO)
@@ -45,7 +45,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Returns the value as a number or a string, or as a list of these."""
+    """Returns the value as a plain number or string, or as a nested list of them."""
     if isinstance(value, torch.Tensor):
         return _plain(value.detach().tolist())
     if isinstance(value, float):
@@ -74,14 +74,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_no_number(guess: Any) -> bool:
-    """Returns whether a guess is a text that names neither a number nor an error."""
+    """Returns whether a guess is text that is neither a number nor the prediction of an error."""
     if not isinstance(guess, str) or "error" in guess.casefold() or "nan" in guess.casefold():
         return False
     return not _is_number(_parsed(guess))
 
 
 def _parsed(text: str) -> Any:
-    """Returns the number, shape or list that a text contains, or None."""
+    """Parses a number, shape or list that is written as text; returns None for any other text."""
     try:
         return _plain(ast.literal_eval(text.strip()))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):

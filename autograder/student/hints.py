@@ -27,9 +27,9 @@ _SHOWN = "hints_shown"
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A hint for a question; `number` counts from 1, and `of` is the question's number of hints.
+    """A hint for a question; `number` counts from 1, and `of` is how many hints the question has.
 
-    `text` is empty if there are no more hints; `why` then gives the reason.
+    If there are no more hints, `text` is empty, and `why` gives the reason.
     """
 
     exercise: str
@@ -68,7 +68,10 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
 
 
 def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
-    """Returns the exercise and question for a name; the question is None if all questions pass."""
+    """Returns the exercise that a name refers to, and the question that needs a hint.
+
+    The question is None if all of the exercise's questions pass their checks.
+    """
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:
@@ -121,5 +124,5 @@ def afterwards(folder: Path, question: str) -> str:
 
 
 def other_ways(folder: Path, question: str) -> tuple[tuple[str, str], ...]:
-    """Returns the text and code of other solutions, or () until the course publishes them."""
+    """Returns other solutions as pairs of text and code, or () if the course has published none."""
     return read_ways(folder).get(question, ())

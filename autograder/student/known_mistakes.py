@@ -1,11 +1,11 @@
-"""Finds the known mistake that gives the same results in public checks, by a digest of the results.
+"""Finds known mistakes that give the same results in public checks as a student's answer.
 
-The digest covers only the results in failing checks, because differences from the solution in a
-check that passes are not part of the mistake.
+The results are compared by a digest. The digest covers only failing checks, because differences
+from the solution in a check that passes are not part of the mistake.
 
-In the bundle, the sentence about a mistake is encrypted with that mistake's results, so that nobody
-can read what others do wrong; the code of mistakes is not in the bundle. Several mistakes may have
-the same results.
+In the bundle that students get, the sentence about a mistake is encrypted with the mistake's
+results, so that students can read only sentences about their own mistakes. The bundle does not
+contain the code of known mistakes. Several mistakes may have the same results.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MOST_NUMBERS, _MOST_CHARACTERS = 4000, 200
 
 
 def comparable_text(value: Any) -> str:
-    """Returns a value as comparable text, which does not depend on rounding errors."""
+    """Converts a value to text that can be compared, regardless of rounding errors."""
     if isinstance(value, torch.Tensor):
         numbers = value.detach().flatten()[:_MOST_NUMBERS].tolist() if _is_plain(value) else []
         return f"{value.dtype} {tuple(value.shape)} {' '.join(map(_rounded, numbers))}"
@@ -60,10 +60,11 @@ def comparable_text(value: Any) -> str:
 
 
 def comparable_error(fault: AnswerFault) -> str:
-    """Returns a fault as comparable text: omits the student's message, and sorts torch's words.
+    """Converts an error to text that can be compared.
 
-    torch's messages for `a @ b` and `b @ a` have the same words in a different order, as do those
-    for an operation and its in-place form. Everybody writes a different message after `raise`.
+    The words of torch's messages are sorted, because the messages for `a @ b` and `b @ a` have the
+    same words in a different order, as do those for an operation and its in-place form. The message
+    of a student's own `raise` is left out, because everybody writes a different one.
     """
     error = fault.__cause__
     if error is None or not isinstance(fault, AnswerRaised):
@@ -73,7 +74,7 @@ def comparable_error(fault: AnswerFault) -> str:
 
 
 def comparable_chance(message: str) -> str:
-    """Returns a message about random results without the counts, which are different each time."""
+    """Removes the counts from a message about random results, because they differ in each run."""
     return _COUNT.sub("#", message)
 
 
@@ -91,18 +92,19 @@ def is_raised_by_student(error: BaseException) -> bool:
 
 
 def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
-    """Returns a key, and the encrypted sentences, which only the same results can decrypt."""
+    """Returns the key for storing the sentences, and the sentences encrypted with `answers`."""
     text = _all(answers)
     place = hashlib.sha256(f"place {text}".encode()).hexdigest()[:16]
     return place, base64.b64encode(_mixed("\n".join(sentences).encode(), text)).decode()
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """Returns the sentences about mistakes with the same results in the failing checks, or "".
+    """Returns the sentences about known mistakes with the same results in failing checks, or "".
 
-    If there is no such mistake, the answer may contain two mistakes. The sentence is then about a
-    mistake that has the same results in more than half of the failing checks, and fails no other
-    check. A sentence that mentions code is returned only if the answer's `text` contains that code.
+    If no known mistake has the same results, the answer may contain two mistakes. In that case, the
+    sentence is about a mistake that has the same results in more than half of the failing checks,
+    and fails no other check. A sentence that mentions code is returned only if the answer's `text`
+    contains that code.
     """
     try:
         known = json.loads((checks / MISTAKES).read_text(encoding="utf-8")).get(question, {})
@@ -120,14 +122,14 @@ def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -
 
 
 def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]:
-    """Returns the sentences that `answers` decrypts, except those about code not in `text`."""
+    """Returns the sentences that `answers` decrypt, except those about code not in `text`."""
     sentences = known.get(sealed([], answers)[0], "")
     found = _mixed(base64.b64decode(sentences), _all(answers)).decode().splitlines()
     return [sentence for sentence in found if _is_spoken_of(sentence, text)]
 
 
 def _most_of(answers: Answers) -> Iterator[Answers]:
-    """Yields the results in each set of more than half of the checks, unless all are errors."""
+    """Yields each subset of more than half of the checks' results, unless all are errors."""
     for size in range(len(answers) // 2 + 1, len(answers)) if len(answers) <= _MOST_CHECKS else ():
         for names in combinations(answers, size):
             if not all(answers[name][-1].startswith(RAISED) for name in names if answers[name]):
@@ -135,7 +137,7 @@ def _most_of(answers: Answers) -> Iterator[Answers]:
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:
-    """Returns whether `text` contains code that a sentence mentions, if it mentions any."""
+    """Returns whether a sentence mentions no code, or mentions code that `text` contains."""
     code = re.findall("`([^`]+)`", sentence.partition(". ")[0])
     words = {re.findall(r"\w+", part)[-1] for part in code if re.search(r"\w", part)}
     return not words or not text or bool(words & set(re.findall(r"\w+", text)))

@@ -1,4 +1,4 @@
-"""Records all results of a check, and its last call, which the message about a failure shows."""
+"""Records all results of a check, and the last call, which is shown if the check fails."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class RecordedCall:
     """One call to a function or a layer; `built` contains the constructor's arguments.
 
     `is_built` is true once the constructor has returned a layer. `weights` contains the names of
-    the weights that the check sets, and `found` contains those that the layer has. `value` is the
-    result if the call `returned`; `again` repeats the call with the same weights and returns the
-    result.
+    the weights that the check sets, and `found` contains the names of the weights that the layer
+    has. If `returned` is true, `value` is the call's result; `again` repeats the call with the same
+    weights and returns the result.
     """
 
     question: str
@@ -45,7 +45,7 @@ NO_CALL = "no call was made"
 
 
 def again(step: RecordedCall) -> Any:
-    """Repeats a recorded call with the same numbers and weights; raises what the call raises."""
+    """Repeats a recorded call with the same numbers and weights; raises the call's errors."""
     if step.again is None:
         raise UserError(f"{step.question}: this check makes several calls; run `trace` instead")
     try:
@@ -56,10 +56,10 @@ def again(step: RecordedCall) -> Any:
 
 
 class Recorder:
-    """An implementation that passes all calls on to another, and remembers the last call.
+    """Passes all calls on to another implementation, and remembers the last call.
 
-    `results` contains all results in the check, which can be compared with the results that known
-    mistakes produce.
+    `results` contains all results in the current check, as texts that can be compared with the
+    results of known mistakes.
     """
 
     def __init__(self, inner: Implementation) -> None:
@@ -113,7 +113,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def faults(self) -> Iterator[None]:
-        """Records the fault if the block raises one."""
+        """Records an `AnswerFault` that the block raises, and raises it again."""
         try:
             yield
         except AnswerFault as fault:
@@ -121,7 +121,7 @@ class Recorder:
             raise
 
     def returned(self, value: Any, inputs_after: tuple[Any, ...] = ()) -> None:
-        """Records the last call's result, and its arguments if the call may have changed them."""
+        """Records the last call's result and, if given, the arguments as they are afterward."""
         self.results.append(comparable_text(value))
         if inputs_after:
             self.results.append(comparable_text(inputs_after))

@@ -27,7 +27,7 @@ _MOST_FILES = 200
 
 
 def start_with(question: str, source: str, others: Collection[CheckedQuestion]) -> str:
-    """Returns a note if an answer calls another question that is not correct yet, otherwise ""."""
+    """Returns a note if an answer calls another answer that is not correct yet, otherwise ""."""
     reached = definitions_reached(source, question)
     wrong = [other.question for other in others if other.standing in _WRONG]
     called = [name for name in wrong if name in reached and name != question]
@@ -73,10 +73,10 @@ def other_name(
     questions: Collection[str] = (),
     given: Collection[str] = (),
 ) -> str:
-    """Returns a note about a student's definition that is probably the answer, or "".
+    """Returns a note about a definition that is probably the missing answer, otherwise "".
 
-    Ignores definitions that answer other `questions`, and those `given` in the notebook unless
-    their name is similar.
+    Ignores definitions that answer other `questions`. Also ignores definitions that are `given` in
+    the notebook, unless their name is similar to the question's.
     """
     own = [
         name
@@ -116,9 +116,10 @@ _OUTSIDE = (
 
 
 def read_from_outside(question: str, namespace: Mapping[str, Any]) -> str:
-    """Returns a note about a tensor that an answer reads although it is not an argument, or "".
+    """Returns a note about a global tensor that an answer reads instead of an argument, or "".
 
-    In a notebook, the lesson's tensors are global names, so a wrong name may not raise an error.
+    In a notebook, the lesson's tensors are global variables, so a wrong name may refer to one of
+    them instead of raising an error.
     """
     answer = namespace.get(question)
     parts = vars(answer).values() if isinstance(answer, type) else [answer]
@@ -155,10 +156,10 @@ _NOT_IN_GRADING = (
 def wrong_import(
     question: str, source: str, folder: Path, exercises: Collection[str]
 ) -> CheckedQuestion | None:
-    """Returns a failed result if an answer imports a module that grading lacks, or None.
+    """Fails a question whose answer imports a module that is not available during grading.
 
-    Such a module is another exercise, a file in the folder, or a package that grading does not
-    have.
+    Such a module is another exercise, a file in the folder, or a package that is not installed for
+    grading. Returns None if the answer imports no such module.
     """
     stars = [name for short, name in imports_of(source).items() if short == "*"]
     for name in sorted([*names_used(source, question), *stars]):
@@ -186,8 +187,8 @@ def may_be_missing(question: str, source: str) -> str:
 def _certainly_imported(question: str, source: str) -> set[str]:
     """Returns the modules that an answer imports or uses in every call.
 
-    Ignores an import of `IPython` at the top level, because grading replaces it with a placeholder
-    whose `display` shows nothing.
+    Ignores a top-level import of `IPython`, because grading replaces this package with a
+    placeholder whose `display` shows nothing.
     """
     imports, found = imports_of(source), set()
     for node in (node for step in _steps(question, source) for node in ast.walk(step)):
@@ -201,7 +202,7 @@ def _certainly_imported(question: str, source: str) -> set[str]:
 
 
 def _steps(question: str, source: str) -> Iterator[ast.stmt]:
-    """Yields the statements of an answer that are not inside a block, which every call executes.
+    """Yields the statements that every call of an answer executes, which are not inside a block.
 
     A block is, for example, the body of an `if` or a `for`.
     """

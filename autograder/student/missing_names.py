@@ -1,8 +1,8 @@
 """Explains a NameError whose name is misspelled, or defined in a cell that has not been run.
 
 After a kernel restart, no name is defined. Once a cell has imported this package, a NameError is
-followed by a sentence that says which cells to run, or suggests a similar name. Until then, only
-the comment in each cell can help.
+followed by a sentence that says which cells to run, or suggests a similar name. Before that, only
+the comment in each cell can help a student.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MISSPELLED = "`{}` is not defined; did you mean `{}`?"
 
 
 def explain_missing_names() -> None:
-    """Makes this kernel explain missing names. Does nothing outside a kernel."""
+    """Makes this kernel explain missing names; does nothing outside a kernel."""
     if "IPython" not in sys.modules:
         return
     from IPython.core.getipython import get_ipython
@@ -65,7 +65,7 @@ def _explanation(name: str, namespace: dict[str, Any]) -> str:
 def _names(namespace: dict[str, Any]) -> Iterator[str]:
     """Yields the names that the saved notebook defines.
 
-    If it is unknown which notebook this is, yields the names in all notebooks of the folder.
+    If the current notebook is unknown, yields the names in all notebooks in the folder.
     """
     from ..submission.notebook import code_cells, notebook_of
 

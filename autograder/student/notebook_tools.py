@@ -49,10 +49,11 @@ explain_missing_names()
 def check(question: object = "", rule: str = "") -> None:
     """Runs the public checks of one question on the answer defined in this notebook.
 
-    The question is given by name (`"query_scores"`), or as the function or class itself. Shows the
-    checks that pass, and how to fix the others. `rule` is the constraint of a second star, which is
-    not graded: "one line", "no loop" or "no @". A mistake in the answer raises an error only if
-    nbgrader runs the notebook, because nbgrader ignores what is displayed but counts errors.
+    The question is given by name (`"query_scores"`), or as the function or class itself. Shows
+    which checks pass, and how to fix those that fail. `rule` is the constraint of a second star, an
+    ungraded challenge: "one line", "no loop" or "no @". A mistake in the answer raises an error
+    only if nbgrader runs the notebook, because nbgrader ignores what is displayed but counts
+    errors.
     """
     namespace = sys._getframe(1).f_globals
     mode = os.environ.get(_NBGRADER)
@@ -99,7 +100,7 @@ def hint(question: object, *, again: bool = False) -> None:
 def trace(question: object) -> None:
     """Shows the shapes in each line of your function, for the call at which its check fails.
 
-    The first line whose shape differs from the docstring, or from your comment on it, is marked.
+    Marks the first line whose shape differs from the shape in the docstring or in your comment.
     """
     name = _name_of(question)
     try:
@@ -114,7 +115,8 @@ def trace(question: object) -> None:
 def retry(question: object) -> Any:
     """Repeats the call that makes a check fail, with the same numbers and weights.
 
-    Returns what your answer returns, and raises what your answer raises; `breakpoint()` also works.
+    Returns what your answer returns, and raises what your answer raises; you can also use
+    `breakpoint()`.
     """
     __tracebackhide__ = True  # IPython leaves this function out of tracebacks
     name, namespace = _name_of(question), sys._getframe(1).f_globals
@@ -133,11 +135,11 @@ def retry(question: object) -> Any:
 def _from_answer(
     traceback: TracebackType | None, namespace: Mapping[str, Any]
 ) -> TracebackType | None:
-    """Drops the frames above the student's lines, and frames below that only lead to this package.
+    """Shortens a traceback to the student's own lines and the library code that they call.
 
-    This package also runs below an answer, because it watches the answer's operations; there may be
-    torch's frames in between. If no frame belongs to the student, drops only this package's frames
-    at both ends.
+    Drops all frames above the student's lines. Also drops the frames below these lines if they
+    include this package's frames, which are there because the package watches an answer's
+    operations. If no frame belongs to the student, drops only this package's frames at both ends.
     """
     frames = []
     while traceback is not None:
@@ -157,7 +159,7 @@ def _is_of_package(traceback: TracebackType) -> bool:
 
 
 def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[RecordedCall | None, AnswerContext]:
-    """Returns the call at which a question fails, and the context of its answer."""
+    """Returns the call that makes a question's check fail, and the context of the answer."""
     folder = _here(name)
     suite, (answers, around) = find_suite(name, folder), _ready(namespace, folder)
     if name not in namespace:
@@ -191,7 +193,7 @@ def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementat
 def _annotated(
     result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path
 ) -> CheckedQuestion:
-    """Adds notes, such as why an answer is missing, or that its cell was edited after it ran."""
+    """Adds notes, such as why the answer is missing, or that the cell was edited after it ran."""
     if result.standing is Standing.MISSING:
         known = _manifest(folder).points
         note = other_name(result.question, namespace, known, given(known, folder))
@@ -228,7 +230,7 @@ def _not_submitted(question: str, namespace: Mapping[str, Any], folder: Path) ->
 
 
 def _first_to_fix(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Returns a note about another question that the answer calls and that is not correct yet."""
+    """Returns a note if an answer calls another answer that is not correct yet, otherwise ""."""
     suite, source = find_suite(question, folder), _source(namespace)
     called = {name for name in definitions_reached(source, question) if name in points_of(suite)}
     if called <= {question}:
@@ -249,7 +251,7 @@ def _missing(question: str, namespace: Mapping[str, Any]) -> str:
 
 
 def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
-    """Returns the executed cells that contain the question's definition, even failed ones."""
+    """Returns the executed cells that contain the question's definition, even cells that failed."""
     words = (f"def {question}(", f"class {question}(", f"class {question}:")
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     return [cell for cell in cells if any(word in cell for word in words)]
@@ -258,7 +260,7 @@ def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
 def _below(
     result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path, rule: str
 ) -> tuple[str, list[str]]:
-    """Returns more help as text and HTML: how to get a hint, or what to read next."""
+    """Returns the help below a result as text and HTML: how to get a hint, or what to read next."""
     name = result.question
     if result.standing in _STUCK:
         call = for_html(_hint(name))
@@ -276,7 +278,7 @@ def _below(
 
 
 def result_text(result: CheckedQuestion) -> str:
-    """Returns the result as text, with the call that shows a hint if one may help."""
+    """Returns the result as text and, if a hint may help, the call that shows one."""
     stuck = f"\n  stuck? run  {_hint(result.question)}" if result.standing in _STUCK else ""
     return as_text(result) + stuck
 
@@ -355,7 +357,7 @@ def _source(namespace: Mapping[str, Any]) -> str:
 
 
 def _defined_by(cell: str) -> set[str] | None:
-    """Returns the names that a cell defines, or an empty set if it also does anything else.
+    """Returns the names that a cell defines, or an empty set if the cell also does something else.
 
     Returns None if the cell is not valid Python.
     """

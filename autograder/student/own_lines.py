@@ -16,10 +16,10 @@ Locate = Callable[[str, int], tuple[str, str]]
 def places_of(
     traceback: TracebackType | None, namespace: Mapping[str, Any], locate: Locate
 ) -> tuple[CodeLine, ...]:
-    """Returns the outermost and the innermost line in code whose globals are `namespace`.
+    """Returns an error's outermost and innermost lines in code whose globals are `namespace`.
 
-    Returns only one place if both lines are the same, and none if the error passed through no such
-    line.
+    Returns only one line if both are the same, and none if the error did not pass through such
+    code.
     """
     found: list[CodeLine] = []
     while traceback is not None:

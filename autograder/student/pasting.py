@@ -25,10 +25,10 @@ Names = Mapping[str, Any]
 
 
 def pasteable(step: RecordedCall, names: Names) -> str:
-    """Returns code that repeats a recorded call, or "" if it can't contain the same numbers.
+    """Returns code that repeats a recorded call, or "" if the code can't contain the same numbers.
 
     For a layer that can be built, the code prints the names and the shapes of the weights. `names`
-    contains the names that the notebook or the module defines.
+    maps the names that the notebook or the module defines to their values.
     """
     code = _CodeWriter(names)
     if step.built is None:
@@ -41,7 +41,7 @@ def pasteable(step: RecordedCall, names: Names) -> str:
 
 
 class _CodeWriter:
-    """Writes values as code; `made_up` is true if a tensor could not be written with its numbers.
+    """Writes values as code; sets `made_up` if a tensor can't be written with its actual numbers.
 
     `imports` contains the imports that the code needs.
     """

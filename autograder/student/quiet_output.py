@@ -1,4 +1,4 @@
-"""Runs a student's code quietly, and keeps the first lines that it printed."""
+"""Runs a student's code quietly, and keeps the first lines that the code prints."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PRINTED_CHARACTERS, PRINTED_LINES = 2000, 10
 
 
 class LimitedOutput(io.TextIOBase):
-    """Keeps the first characters and lines since `start`, and drops the rest.
+    """Keeps the first characters and lines written after a call of `start`, and drops the rest.
 
-    Code that writes more than `most` characters gets an error, as in grading.
+    Code that writes more than `most` characters gets an error, as during grading.
     """
 
     def __init__(self, limit: int = PRINTED_CHARACTERS, most: int | None = None) -> None:
@@ -48,8 +48,8 @@ class LimitedOutput(io.TextIOBase):
 def quiet(output: LimitedOutput) -> Iterator[None]:
     """Sends printed text to `output`; drops warnings and everything on stderr.
 
-    No code can wait for the student: `input` raises `EOFError`, and a breakpoint does not stop.
-    Even in a kernel, `exit()` ends only the call.
+    The code can't wait for the student: `input` raises `EOFError`, and a breakpoint does nothing.
+    In a kernel, `exit()` ends only the current call, not the kernel.
     """
     with (
         contextlib.redirect_stdout(output),

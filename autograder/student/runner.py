@@ -1,7 +1,7 @@
-"""Runs public checks in this process, without output or files, and with its own settings.
+"""Runs public checks in this process, without printing anything or leaving files behind.
 
 A student's pytest settings (an ini file in a folder above, `PYTEST_ADDOPTS`, a conftest, plugins)
-have no effect here.
+have no effect on these checks.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def run_checks(
 ) -> tuple[CheckedQuestion, ...]:
     """Runs the checks for some questions in a suite (default: all) against an implementation.
 
-    If Ctrl-C interrupts a question, its standing is `stopped`, and no later question is checked; if
-    a check takes more than `SECONDS`, its question is `too_slow`. Raises `GraderError` if a checks
-    file can't be used.
+    If Ctrl-C interrupts the checks of a question, the question's standing is `stopped`, and no
+    later question is checked. If a check takes more than `SECONDS`, its question is `too_slow`.
+    Raises `GraderError` if a checks file can't be used.
     """
     return _run(suite, _Run(suite, implementation, around, questions, on_question)).results()
 
@@ -82,7 +82,7 @@ def answers_in(
 ) -> Mapping[str, Answers]:
     """Returns an implementation's results in each check that it fails, keyed by question.
 
-    With `in_all`, also returns the results in the checks that it passes.
+    With `in_all`, also returns the results in the checks that the implementation passes.
     """
     around = AnswerContext(implementation.namespace)
     run = _run(suite, _Run(suite, implementation, around, None, lambda question: None))
@@ -95,10 +95,10 @@ def answers_in(
 def answers_in_turn(
     suite: Path, asked: Sequence[tuple[LocalImplementation, Collection[str]]]
 ) -> list[Mapping[str, Answers]]:
-    """Does the same as `answers_in` for many implementations, each for some of the questions.
+    """Does the same as `answers_in` for many implementations, each with its own list of questions.
 
-    This function takes a third of the time, because checks are collected only once and no failure
-    is explained.
+    This function takes only a third of the time that separate calls take, because the checks are
+    collected only once and no failure is explained.
     """
     run = _Run(suite, LocalImplementation({}), AnswerContext({}), None, lambda question: None)
     turns = _Turns(run, asked)
@@ -109,7 +109,7 @@ def answers_in_turn(
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: AnswerContext, question: str
 ) -> RecordedCall | None:
-    """Returns the call in the failure that is shown first, or the last call if all checks pass.
+    """Returns the call that caused the failure shown first, or the last call if all checks pass.
 
     Raises `UserError` for an answer that takes too long.
     """
@@ -168,7 +168,7 @@ class _QuestionResults:
 
 
 class _Run:
-    """A pytest plugin that gives the tests the answers, and records the results."""
+    """A pytest plugin that passes the student's answers to the tests, and records the results."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class _Run:
         self._explains = True
 
     def start_again(self, implementation: LocalImplementation) -> None:
-        """Discards all results; records those of `implementation` without explaining failures."""
+        """Discards all results; starts again with `implementation`, without explaining failures."""
         self._answers = Recorder(implementation)
         self._found, self._failed_at = {}, {}
         self._explains = False
@@ -211,7 +211,7 @@ class _Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Skips the remaining checks for a question that is too slow; each would take as long."""
+        """Skips further checks for a question that is too slow, because each may take as long."""
         question = _question(item)
         if question not in self._found:
             self._found[question] = _QuestionResults()
@@ -233,7 +233,7 @@ class _Run:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> pytest.TestReport:
-        """Keeps the exception itself, because pytest's rendering of tracebacks is slow."""
+        """Keeps the exception instead of pytest's rendered traceback, which is slow to produce."""
         failure = call.excinfo.value if call.excinfo is not None else None
         if failure is not None and call.when != "call":
             self.problem = f"{call.when} of {item.name}: {failure!r}"
@@ -255,7 +255,7 @@ class _Run:
 
     @property
     def step(self) -> RecordedCall | None:
-        """The call in the failure that is shown first, or the last call."""
+        """The call that caused the failure shown first, or the last call if all checks pass."""
         tests = [test for found in self._found.values() for test in found.tests]
         steps = (self._failed_at[test.name] for test in failures_to_show(tests))
         return next((step for step in steps if step is not None), self._answers.last)
@@ -311,7 +311,7 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
-        """Returns sentences about the mistake; the first is about a power written as `^`, if any.
+        """Returns sentences about the likely mistake; the first is about `^` if used for a power.
 
         If an error already indicates the mistake, there is no sentence about `^`.
         """
@@ -319,10 +319,10 @@ class _Run:
         return "\n".join(filter(None, (power, self._likely(question, found))))
 
     def _likely(self, question: str, found: _QuestionResults) -> str:
-        """Returns a sentence about the known mistake, or about a mistake that all errors indicate.
+        """Returns sentences about known mistakes, or about a mistake that all errors indicate.
 
-        If the failure that is shown first does not indicate a mistake, only a known mistake is
-        named.
+        If the failure that is shown first does not indicate a mistake, only known mistakes are
+        mentioned.
         """
         if known := sentence_of(self._checks, question, found.results, self._text):
             return known
@@ -362,7 +362,7 @@ def _question(item: pytest.Item) -> str:
 
 @contextlib.contextmanager
 def _own_settings() -> Iterator[None]:
-    """Disables pytest's environment variables, other packages' plugins, and `__pycache__`."""
+    """Within the block, ignores pytest's variables and other plugins; writes no `__pycache__`."""
     writes_nothing, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         with without_pytests_settings():

@@ -1,4 +1,4 @@
-"""Detects saved files for `autograder watch`, which checks them immediately."""
+"""Detects when files are saved, so that `autograder watch` can check them immediately."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Letters:
         self._front: Shape | None = None
 
     def fits(self, documented: str, shape: Shape) -> bool:
-        """Returns whether a shape matches the documented one; gives new letters the shape's sizes.
+        """Returns whether a shape matches the documented shape; remembers the sizes of new letters.
 
         Parts of the text that can't be read match any size.
         """
@@ -44,7 +44,7 @@ class Letters:
         return all([self._fits_one(part, size) for part, size in zip(parts, shape, strict=True)])
 
     def numbers(self, documented: str) -> str:
-        """Returns the documented shape, with numbers instead of letters with known sizes."""
+        """Returns the documented shape, with numbers for all letters whose sizes are known."""
         parts = [part.strip() for part in documented.strip("()").split(",") if part.strip()]
         sizes: list[str] = []
         for part in parts:

@@ -1,4 +1,4 @@
-"""Finds the line in a file, or the cell in a notebook, from which a line in a module was made."""
+"""Finds where a module's line comes from: a line in a file, or a line in a notebook's cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .own_lines import Locate
 
 
 def locator(path: Path, text: str) -> Locate:
-    """Returns a function that locates lines of the module `text` in the file it was read from."""
+    """Returns a function that locates lines of `text`, a module, in the file at `path`."""
     lines = text.splitlines()
 
     def locate(filename: str, line: int) -> tuple[str, str]:
@@ -28,7 +28,10 @@ def locator(path: Path, text: str) -> Locate:
 
 
 def _cell_of(path: Path, text: str, line: int) -> str:
-    """Returns "cell In[4], line 3" for a line in a notebook's module, found by its statement."""
+    """Returns the place of a module's line in its notebook, such as "cell In[4], line 3".
+
+    Searches the cells for the statement that contains the line.
+    """
     statement, first = _statement_at(text, line)
     for name, source in reversed(_cells(path, path.stat().st_mtime_ns)):
         before, found, _ = source.partition(statement)
@@ -38,7 +41,7 @@ def _cell_of(path: Path, text: str, line: int) -> str:
 
 
 def _statement_at(text: str, line: int) -> tuple[str, int]:
-    """Returns the text of the top-level statement that contains a line, and its first line."""
+    """Returns the text of the top-level statement at a line, and the number of its first line."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -53,7 +56,7 @@ def _statement_at(text: str, line: int) -> tuple[str, int]:
 
 @lru_cache(maxsize=8)
 def _cells(path: Path, changed: int) -> tuple[tuple[str, str], ...]:
-    """Returns each code cell's name, with the number that Jupyter shows, and its source."""
+    """Returns the name of each code cell, such as `cell In[4]`, and the cell's source."""
     try:
         cells = cells_of(notebook_of(path.read_bytes())[0])
     except (OSError, SubmissionError):

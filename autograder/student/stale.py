@@ -1,7 +1,7 @@
-"""Detects definitions that differ from a notebook's cells, so that passed checks don't mislead.
+"""Detects outdated definitions in a kernel, so that passed checks don't mislead students.
 
-The only sources are the kernel's own record of the cells that ran, and the saved notebook; nothing
-is hooked into the kernel.
+Uses only the kernel's own record of the cells that ran, and the saved notebook; no hook is
+installed in the kernel.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def stale(
 ) -> str:
     """Returns why a question's definition differs from its cell, or "" if no difference is known.
 
-    A later definition of one of the other `questions` does not count as a renamed definition.
+    A later definition of a different question in `questions` is never taken for a renamed answer.
     """
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     ran = _ran_at(namespace.get(question), cells)
@@ -58,7 +58,7 @@ def stale(
 
 
 def unsaved(question: str, exercise: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Returns a note if no saved notebook for the exercise has the question's cell, or else ""."""
+    """Returns a note if the exercise's saved notebook lacks the question's cell, otherwise ""."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     saved = list(_saved_cells(folder))
@@ -74,7 +74,7 @@ def unsaved(question: str, exercise: str, namespace: Mapping[str, Any], folder: 
 
 
 def stub_again(question: str, namespace: Mapping[str, Any]) -> str:
-    """Returns a note if a question's stub ran after a cell that answers it, otherwise ""."""
+    """Returns a note if a question's stub ran after the cell with its answer, otherwise ""."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     defining = _definition_of(question)
@@ -87,7 +87,7 @@ def stub_again(question: str, namespace: Mapping[str, Any]) -> str:
 
 
 def given(questions: Collection[str], folder: Path) -> frozenset[str]:
-    """Returns the names that saved notebooks define in cells that answer no question."""
+    """Returns the names that saved notebooks define outside the cells with answers."""
     names = [
         _defined_in(source)
         for source, cell, _ in _saved_cells(folder)
@@ -97,14 +97,14 @@ def given(questions: Collection[str], folder: Path) -> frozenset[str]:
 
 
 def run_of(question: str, namespace: Mapping[str, Any]) -> str:
-    """Returns Jupyter's name for the run of the cell that defined a question: `In[7]`."""
+    """Returns Jupyter's name, such as `In[7]`, for the run of a cell that defined an answer."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     return f"In[{ran}]" if ran is not None else ""
 
 
 def _ran_at(value: Any, cells: Sequence[str]) -> int | None:
-    """Returns the number of the last run that defined a function or class."""
+    """Returns the number of the last run of a cell that defined a function or class, or None."""
     for code in _codes(value):
         source = "".join(linecache.getlines(code.co_filename))
         for number in range(len(cells) - 1, -1, -1):
@@ -123,9 +123,10 @@ def _codes(value: Any) -> Iterator[CodeType]:
 def _renamed(
     question: str, known: Collection[str], later: Sequence[str], namespace: Mapping[str, Any]
 ) -> str:
-    """Returns a note about a later cell that defines a different name instead of the question's.
+    """Returns a note about a later cell that seems to define the answer under a different name.
 
-    Either the name is similar, or the definition still has the question's docstring.
+    Either that name is similar to the question's, or the definition still has the question's
+    docstring.
     """
     for cell in reversed(later):
         names = [name for name in _defined_in(cell) if name in namespace and name not in known]
@@ -151,9 +152,10 @@ def _definition_of(question: str) -> re.Pattern[str]:
 
 
 def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
-    """Yields the last run and the source of the question's cells, if saved since the kernel began.
+    """Yields the run number and the source of each saved cell for a question.
 
-    After a restart, cells get the same numbers again, although the file still has the old source.
+    Ignores notebooks that were saved before the kernel started, because after a restart, cells get
+    the same numbers again, although the file still has the old source.
     """
     for source, cell, _ in _saved_cells(folder, since=_STARTED):
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == question:
@@ -161,7 +163,7 @@ def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
 
 
 def _saved_cells(folder: Path, since: float = 0) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
-    """Yields the source of each code cell in a folder's notebooks, the cell, and the file."""
+    """Yields each code cell in a folder's notebooks: its source, the cell itself, and the file."""
     for path in folder.glob("*.ipynb"):
         try:
             if path.stat().st_mtime < since:

@@ -1,4 +1,4 @@
-"""Checks a question's second star: the same answer under a constraint.
+"""Checks answers for a second star, a challenge to give the same answer under a constraint.
 
 The second star is never graded.
 """
@@ -93,12 +93,13 @@ def broken(question: str, rule: str, text: str) -> str:
 
 
 def star_line(folder: Path, question: str, rule: str, text: str, call: str) -> str:
-    """Returns the line about the second star for a question that passes its checks.
+    """Returns a line about a passed question's second star, which is an optional challenge.
 
-    With a `rule`, the line says whether the answer in `text` obeys the rule. Otherwise, the line
-    says that the second star that the question offers is earned, or how to earn it; the line is ""
-    if the question offers none. `call` is the call that checks a star, with placeholders for the
-    question and the rule. Raises `UserError` for an unknown rule.
+    With a `rule`, the line says whether the answer in `text` obeys the rule. Without a rule, the
+    line says whether the second star that the question offers has been earned and, if not, how to
+    earn it; the line is "" if the question offers no second star. `call` is the text of a call that
+    checks a star, with placeholders for the question and the rule. Raises `UserError` for an
+    unknown rule.
     """
     wanted = rule or read_stars(folder).get(question, "")
     if not wanted or (not rule and wanted not in RULES):
@@ -118,7 +119,7 @@ def _definitions(text: str) -> Iterator[ast.FunctionDef | ast.ClassDef]:
 
 
 def _function(definition: ast.stmt) -> _Function:
-    """Returns a function itself or, for a class, `forward` or else its last method."""
+    """Returns a function itself; for a class, returns `forward` or, if missing, the last method."""
     if isinstance(definition, _Function):
         return definition
     methods = [node for node in ast.walk(definition) if isinstance(node, _Function)]

@@ -18,12 +18,12 @@ _LONGEST = 3
 
 
 class CheckTimeout(Exception):
-    """Raised if a check exceeds its time limit; the cause shows where it was interrupted."""
+    """Raised if a check exceeds its time limit; the cause shows where the check was interrupted."""
 
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raises `CheckTimeout` if the block takes longer; does nothing outside the main thread."""
+    """Raises `CheckTimeout` if the block takes too long; does nothing outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -62,13 +62,13 @@ class _Watch(threading.Thread):
         _interrupt()
 
     def end(self) -> None:
-        """Waits for the thread, so that no interrupt arrives after the block."""
+        """Stops this thread and waits for its end, so that no interrupt arrives after the block."""
         self._ended.set()
         self.join()
 
 
 def _interrupt() -> None:
-    """Interrupts as Ctrl-C does, with a real signal, which even ends `sleep` or `input`."""
+    """Interrupts the main thread as Ctrl-C does; on Unix, this even ends `sleep` or `input`."""
     if os.name == "nt":
         _thread.interrupt_main()
     else:

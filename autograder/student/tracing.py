@@ -1,4 +1,4 @@
-"""Implements `trace`, which shows the shapes in each line of a function for the failing call.
+"""Implements `trace`, which shows the shapes in each line of a function during a failing call.
 
 The first line whose shape differs from the documented shape is marked. The docstring gives the
 shapes of the arguments and the result; the student's own comments (`# (B, T, d)`) give the shapes
@@ -33,7 +33,10 @@ _MARK = "<-- "
 
 @dataclass(slots=True)
 class Line:
-    """A line that ran, and the shapes of the names that it assigned; None means the result."""
+    """A line that ran, and the shapes of the values that it assigned.
+
+    The shapes are keyed by the variable's name; the key None stands for the function's result.
+    """
 
     number: int
     shapes: dict[str | None, Any] = field(default_factory=dict)
@@ -42,7 +45,7 @@ class Line:
 
 @dataclass(slots=True)
 class Run:
-    """One run of a student's function: its arguments, and lines in the order of their last run."""
+    """One run of a student's function: the arguments, and the lines in the order they last ran."""
 
     code: CodeType
     arguments: dict[str | None, Any]
@@ -52,7 +55,7 @@ class Run:
 
 
 def traced(step: RecordedCall, namespace: Mapping[str, Any], locate: Locate) -> str:
-    """Repeats a recorded call, and returns its source lines with the shapes as text."""
+    """Repeats a recorded call; returns a text with the lines that ran and the shapes in each."""
     recorder = _Recorder(namespace)
     ended = ""
     with quiet(LimitedOutput()):
@@ -116,7 +119,7 @@ class _Recorder:
 
 
 def _follow(run: Run, before: dict[str, Any]) -> Callable[[FrameType, str, Any], Any]:
-    """Returns a local trace function. Changes since the last event belong to the previous line."""
+    """Returns a trace function that attributes each changed variable to the line that just ran."""
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
         now = dict(frame.f_locals)
@@ -163,7 +166,7 @@ def _shape(value: Any) -> Any:
 
 
 def _sizes(frame: FrameType) -> dict[str, int]:
-    """Returns the integers among a function's names and in the layer to which it belongs."""
+    """Returns the integers among a function's local variables and its layer's attributes."""
     own = getattr(frame.f_locals.get("self"), "__dict__", {})
     both = {**own, **frame.f_locals}
     return {name: value for name, value in both.items() if type(value) is int}
@@ -205,7 +208,7 @@ def _plain(shape: Any) -> str:
 
 
 def _difference(line: Line, source: str, letters: Letters, docstring: str) -> str:
-    """Returns a sentence with the shape expected in a line if the shape differs, otherwise ""."""
+    """Returns a sentence about the shape that a line should have, or "" if its shape is right."""
     shapes = [shape for shape in line.shapes.values() if isinstance(shape, tuple)]
     if not shapes:
         return ""

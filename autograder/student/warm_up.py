@@ -1,4 +1,4 @@
-"""Checks a warm-up about shapes, broadcasting and einsum, which precedes the first question."""
+"""Checks a warm-up exercise on shapes, broadcasting and einsum, before the first question."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _EXPECTED = {
 
 
 def warm_up(**lines: Any) -> None:
-    """Shows for each line whether it is right; None means that it has not been filled in yet.
+    """Shows whether each line is correct; a line that is None has not been filled in yet.
 
     Args:
-        lines: `row_sums`, `scaled`, `differences`, `column_sums`, `products`.
+        lines: tensors for `row_sums`, `scaled`, `differences`, `column_sums`, `products`.
     """
     for name, given in lines.items():
         if name not in _EXPECTED:

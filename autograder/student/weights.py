@@ -27,7 +27,8 @@ def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
 def superfluous_names(step: RecordedCall) -> tuple[str, str, str] | None:
     """Returns (got, expected, advice) if a layer has weights that it must not have, or None.
 
-    If a check sets the weights of only some inner layers, the other layers may also have weights.
+    If a check sets the weights of only some inner layers, the weights of other inner layers are
+    allowed.
     """
     owners = {"", *(name.rpartition(".")[0] for name in step.weights)}
     own = [name for name in step.found if name.rpartition(".")[0] in owners]
@@ -75,7 +76,7 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 
 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
-    """Returns a pair for each renamed attribute: the expected name and the student's.
+    """Returns a pair of names for each renamed attribute: the expected name and the student's name.
 
     If a name could be paired with several other names, the most similar one is used. A weight with
     the right name inside another layer, such as `attn.out_proj.weight`, does not count as renamed.
