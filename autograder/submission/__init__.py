@@ -1,4 +1,4 @@
-"""Finds and reads submissions: a module text for each exercise, or a reason if there is no text."""
+"""Finds submissions, and reads each exercise as the text of a module, or says why it can't."""
 
 from .intake import (
     CODE,

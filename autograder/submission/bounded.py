@@ -1,6 +1,6 @@
 """Reads students' files in a child process whose time and memory are limited.
 
-Whatever the contents of a file are, the calling process gets either text of limited length or a
+Whatever a file contains, the calling process gets either text of limited length or a
 `SubmissionError`.
 """
 
@@ -27,10 +27,10 @@ _DATA = 5
 
 
 class BoundedReader:
-    """Runs a function that returns text, in a child process.
+    """Calls, in a child process, a function that returns text.
 
-    The child process is forked on the first call, and again after a call that ends it. The child
-    process ends when `close` is called or the `with` block is left.
+    The first call forks a child process; a later call forks a new one if that process has ended.
+    The child process ends when `close` is called or the `with` block is left.
     """
 
     def __init__(self, function: Callable[..., str]) -> None:
@@ -41,8 +41,8 @@ class BoundedReader:
     def __call__(self, *args: Any) -> str:
         """Returns the text that the function returns in the child process.
 
-        Raises `SubmissionError` if the function raises one, or takes too much time or memory, and
-        `GraderError` for any other exception.
+        Raises `SubmissionError` if the function does, or if it takes too much time or memory.
+        Raises `GraderError` if the function raises any other exception.
         """
         pipe = self._pipe or self._start()
         pipe.send(args)
@@ -96,7 +96,7 @@ def require_memory(size: int) -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Limits the growth of this process's memory to `size` bytes, within the hard limit."""
+    """Lets this process's memory grow by at most `size` bytes, within the hard limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = _in_use() + size
     soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -111,7 +111,7 @@ def _in_use() -> int:
 
 @contextlib.contextmanager
 def memory_limited(size: int) -> Iterator[None]:
-    """Within the block, limits the growth of this process's data memory to `size` bytes."""
+    """Within the block, lets this process's data memory grow by at most `size` bytes."""
     with open("/proc/self/statm", "rb") as file:
         used = int(file.read().split()[_DATA]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -133,7 +133,7 @@ def limit_cpu(seconds: int) -> None:
 
 
 def lift_cpu_limit() -> None:
-    """Reverts `limit_cpu`."""
+    """Removes the limit that `limit_cpu` has set."""
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
 

@@ -39,7 +39,7 @@ def is_of_students(folder: Path) -> bool:
 
 
 def outermost_of_students(folder: Path) -> Path:
-    """Returns the folder, or the student's folder around it if `folder` is a single submission."""
+    """Returns `folder` or, if it is a single submission, the student's folder that contains it."""
     place = folder.resolve()
     with contextlib.suppress(OSError):
         if any(path.suffix in CODE for path in place.iterdir()):
@@ -68,7 +68,7 @@ def submission_folder(
 
 
 def is_class_folder(folder: Path) -> bool:
-    """Returns whether a folder itself is a class folder; a student's folder never is."""
+    """Returns whether this folder is a class folder; a folder with students' files never counts."""
     if is_of_students(folder.absolute()):
         return False
     return (folder / SUBMITTED).is_dir() or any((folder / name).is_file() for name in _MARKS)
@@ -90,7 +90,7 @@ def class_home(path: Path | str) -> Path:
 
 
 def _as_named(place: Path, folder: Path) -> Path:
-    """Returns `folder`, a parent of `place`, as a relative path if `place` is a relative path."""
+    """Returns `folder`, a parent of `place`, as a relative path if `place` contains such a path."""
     steps = len(place.absolute().parts) - len(folder.parts)
     inside = len(place.parts) > steps
     return place.parents[steps - 1] if inside and steps else folder
@@ -103,10 +103,10 @@ def inside(folder: Path) -> Path:
 
 
 def submissions_of(path: Path | str) -> Path:
-    """Returns the submissions folder of the class to which a path leads.
+    """Returns the submissions folder of the class to which a path belongs.
 
-    A submissions folder with a different name is returned unchanged; any other folder, even one
-    that does not exist yet, counts as a class folder.
+    A folder that contains submissions, but has a different name, is returned unchanged. Any other
+    folder, even one that does not exist yet, counts as a class folder.
     """
     place = Path(path)
     if place.name == SUBMITTED:
@@ -119,7 +119,7 @@ def submissions_of(path: Path | str) -> Path:
 
 
 def existing_class(path: Path | str) -> Path:
-    """Returns the class folder at or above a folder; raises `UserError` for any other path."""
+    """Returns `class_home` of a folder; raises `UserError` if the path is not a folder."""
     folder = Path(path)
     if not folder.is_dir():
         what = "it is a file" if folder.exists() else "there is no such folder"

@@ -1,4 +1,4 @@
-"""Reads students' code as text for people.
+"""Reads students' code as text to show to people.
 
 This module does not execute, import or judge the code.
 """
@@ -24,7 +24,7 @@ _MOST_OF_A_BROKEN_FILE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCode:
-    """A submitted file: its definitions by name, and the rest of its code.
+    """A submitted file: its definitions, keyed by name, and the rest of its code.
 
     `problem` says why the file can't be read.
 
@@ -39,7 +39,7 @@ class SubmittedCode:
 
 
 def read_code(folder: Path, file: str | None) -> SubmittedCode:
-    """Returns the code in a submitted file; sets `problem` for a link, or a huge or broken file."""
+    """Returns a submitted file's code; sets `problem` if the file is a link, huge or broken."""
     if file is None:
         return SubmittedCode(problem="nothing was submitted")
     if Path(file).name != file:

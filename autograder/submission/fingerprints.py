@@ -1,4 +1,4 @@
-"""Computes fingerprints of code by winnowing its tokens, to find what two programs share.
+"""Computes fingerprints of code by winnowing its tokens, to find code that two programs share.
 
 From each window of neighboring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the
 k-gram with the smallest hash, so any common run of `_K + _WINDOW - 1` tokens is found, wherever it
@@ -28,7 +28,7 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """A text's chosen hashes, each with the lines (counted from 1) of its k-grams."""
+    """The hashes chosen from a text, each with the line numbers (from 1) of its k-grams."""
 
     lines: Mapping[int, frozenset[int]]
 
@@ -49,7 +49,7 @@ def fingerprints(text: str) -> Fingerprints:
 
 
 def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yields the smallest gram in each window (the last of equal grams), each only once."""
+    """Yields the smallest k-gram in each window (the last of equal ones), without repeats."""
     last = -1
     for start in range(max(1, len(grams) - _WINDOW + 1) if grams else 0):
         value, place = min(grams[start : start + _WINDOW], key=lambda gram: (gram[0], -gram[1]))

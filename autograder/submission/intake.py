@@ -1,8 +1,8 @@
 """Finds submissions (`<student>/<assignment>/`), and matches their files to exercises.
 
-All submissions are read with these functions: downloads from every platform, clones, and notebooks
-with nbgrader's own tests. Links are not followed, and notes name the files that do not answer any
-exercise, so that a person can look at them.
+These functions read submissions of every kind: downloads from every platform, cloned repositories,
+and notebooks with nbgrader's own tests. Links are not followed, and notes name the files that do
+not answer any exercise, so that a person can look at them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ _ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz
 def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
     """Returns a file's name as the course writes it, and the number that marks the file as a copy.
 
-    For `Scores.PY` and `scores (2).py`, the name is `scores.py`, and for the latter, the number is
-    2. A copy that a person made, such as `scores-Copy1.ipynb`, gets the number -1, because the
-    original counts if it exists. Other names are not changed: `part-1.py` may be a real name.
+    For example, the name of both `Scores.PY` and `scores (2).py` is `scores.py`, and the number of
+    the latter is 2. A copy that a person made, such as `scores-Copy1.ipynb`, has the number -1,
+    because the original is preferred if it exists. Any other name is returned unchanged, because a
+    name such as `part-1.py` may be intended.
     """
     known = {exercise.casefold(): exercise for exercise in exercises}
     plain = _COPY.sub("", file)
@@ -108,7 +109,7 @@ def unused_notes(
 
 
 def missing_answer_note(folder: Path, exercise: Exercise) -> tuple[str, ...]:
-    """Returns a note about the expected file, and about the file that a person should look at."""
+    """Returns a note that names the expected file and, if found, a file that may be the answer."""
     starts = [
         f"{'class' if question.is_class else 'def'} {question.name}("
         for question in exercise.questions
@@ -202,7 +203,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class SkippedEntry:
-    """A file or folder below the submitted folder that is not a submission, and the reason."""
+    """A file or folder that was skipped because it is not a submission, and the reason."""
 
     path: Path
     reason: str
@@ -218,8 +219,8 @@ class FoundSubmissions:
     def or_refuse(self, submitted: Path, known: Collection[str] = ()) -> FoundSubmissions:
         """Returns this record; raises `UserError` if no submission was found.
 
-        If `submitted` contains a folder for a `known` assignment, it is a single student's folder,
-        and the error suggests commands that work.
+        If `submitted` contains a folder for a `known` assignment, then `submitted` is a single
+        student's folder, and the error suggests commands that work.
         """
         if self.submissions:
             return self
@@ -241,8 +242,8 @@ def find_submissions(
     """Returns all submissions below a folder; the folder itself may be a single submission.
 
     `known` contains the names of the course's assignments. `assignment` restricts the search to one
-    assignment; for a single submission, it also says which assignment the submission is for if the
-    folder has a different name. Raises `UserError` if the folder can't be read.
+    assignment. If the folder is a single submission with a different name, `assignment` also says
+    which assignment was submitted. Raises `UserError` if the folder can't be read.
     """
     if not submitted.is_dir():
         raise UserError(f"{submitted} is not a folder; expected <student>/<assignment>/ in it")
@@ -320,7 +321,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 def _owners(submitted: Path, known: Collection[str]) -> Iterator[os.DirEntry[str]]:
     """Yields the entries that may be students' folders.
 
-    A hidden entry must contain an assignment.
+    A hidden entry is included only if it contains an assignment's folder.
     """
     with os.scandir(submitted) as entries:
         every = sorted(entries, key=lambda entry: entry.name)

@@ -49,7 +49,7 @@ def python_of(source: str) -> str:
 
 
 def is_other_language(source: str) -> str:
-    """Returns the magic that treats its cell as text or as another language; "" for Python."""
+    """Returns the magic that makes a cell text or another language, or "" if the cell is Python."""
     line = source.lstrip().partition("\n")[0]
     magic = line.split()[0] if line.startswith("%%") else ""
     return "" if magic in _TRANSPARENT else magic
@@ -91,7 +91,7 @@ def _passed(line: str) -> str:
 
 
 def _valid_after_all(lines: list[str]) -> list[str]:
-    """Returns the lines dedented, and perhaps without magic, if that makes the code valid."""
+    """Dedents the lines, and removes magic if necessary, but only if that makes the code valid."""
     for attempt in _attempts(lines):
         if attempt != lines and _fault(attempt) is None:
             return attempt
@@ -130,11 +130,11 @@ _END_OF_STRING = {
 def logical_lines(
     lines: Sequence[str], is_whole: Callable[[str], bool]
 ) -> Iterator[tuple[int, int]]:
-    """Yields the indices of each statement's first and last line; no two begin on the same line.
+    """Yields the indices of each statement's first and last line; a line begins only one statement.
 
     The code need not be valid Python: a statement ends at the end of a line outside brackets and
     strings. `is_whole` is called with the first line of each statement, and returns whether to
-    ignore the brackets and quotes in it.
+    ignore the brackets and quotes in that line.
     """
     number = 0
     while number < len(lines):
@@ -170,7 +170,7 @@ class _Reader:
         return bool(self._quotes) or self._depth > 0 or line.endswith("\\")
 
     def _after_string(self, line: str, position: int) -> int:
-        """Returns the position after an open string; the line's end if the string is not closed."""
+        """Returns the position at which an open string ends, or the line's end if it stays open."""
         end = _END_OF_STRING[self._quotes].match(line, position)
         if end is None:
             return len(line)

@@ -17,12 +17,12 @@ def hints(
     elsewhere: Collection[str] = (),
     by_magic: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Returns a hint for each missing question for which something similar was found.
+    """Returns a hint for each missing question for which a similar definition was found.
 
     `others` contains other names that the file defines; `elsewhere` contains names whose
     definitions do not count, because they are inside another definition or in a cell that is not
-    code. `by_magic` maps names that are defined in a cell that a magic treats as text, such as
-    `%%writefile`, to this magic.
+    code. If a name is defined in a cell that a magic such as `%%writefile` treats as text,
+    `by_magic` maps the name to that magic.
     """
     found: dict[str, str] = {}
     names = [*sorted(others), *sorted(set(elsewhere))]

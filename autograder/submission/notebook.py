@@ -1,4 +1,4 @@
-"""Converts a notebook to a module, which contains the Python of its code cells, in order.
+"""Converts a notebook to a module, which contains the Python code of its code cells, in order.
 
 Magic lines are left out, and a cell that is not valid Python affects only its own question. As with
 any module, `worker/statements.py` decides which statements are executed.
@@ -44,7 +44,7 @@ _SPECIAL = ("__name__", "__future__")
 class NotebookModule:
     """A notebook as the text of a module.
 
-    `broken` maps names that are defined in invalid cells to the error; `hints` maps missing
+    `broken` maps names that are defined in invalid cells to the cells' errors; `hints` maps missing
     questions to possible reasons.
     """
 

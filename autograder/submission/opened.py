@@ -1,8 +1,8 @@
-"""Opens submitted files, and defines limits on their contents; no other module opens them.
+"""Opens submitted files, which no other module does, and defines limits on their contents.
 
 Links are not followed. The limits are far higher than people need (torch's largest module has
-15,000 lines and 145,000 tokens), yet a file within the limits can be read in a few seconds and in
-less than a gigabyte. This module also notices whether files change while they are graded.
+15,000 lines and 145,000 tokens), yet a file within the limits can be read in a few seconds and with
+less than a gigabyte of memory. This module also notices whether files change while they are graded.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def check_code(sources: Sequence[str]) -> None:
-    """Raises `SubmissionError` if there is more code than anyone writes in one file."""
+    """Raises `SubmissionError` if there is more code than anyone would write in one file."""
     if sum(map(len, sources)) > MAX_CODE:
         raise _too_much(f"{MAX_CODE >> 20} MB of code")
     # an f-string counts as one token, but has code between its braces
@@ -117,7 +117,7 @@ def is_notebook(data: bytes) -> bool:
 
 
 def check_cells(count: int) -> None:
-    """Raises `SubmissionError` if there are more cells than anyone writes in one notebook."""
+    """Raises `SubmissionError` if there are more cells than anyone would write in one notebook."""
     if count > MAX_CELLS:
         raise _too_much(f"{MAX_CELLS:,} cells")
 
@@ -125,9 +125,9 @@ def check_cells(count: int) -> None:
 def check_json(data: bytes, text: str) -> None:
     """Raises `SubmissionError` if reading a notebook would take too much memory.
 
-    `text` is the decoded `data`. In a string that contains a wide character, every character takes
-    as much memory as the wide one, and the document may contain a string that is as long as the
-    whole text.
+    `text` is the decoded `data`. The estimate assumes the worst case: a single wide character makes
+    every character of its string take as much memory, and one string may be as long as the whole
+    text.
     """
     values = sum(size * text.count(sign) for sign, size in _MEMORY_OF.items())
     if len(data) + 2 * sys.getsizeof(text) + values > _MOST_MEMORY:

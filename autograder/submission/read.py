@@ -163,9 +163,9 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
 def without_magic(text: str) -> tuple[str, tuple[str, ...], Exception | None]:
     """Returns the module, a note, and the compiler's error if the module is not valid Python.
 
-    Removes notebook-only lines if that makes the module valid; every other line keeps its number. A
-    module that is already valid, or that would still be invalid, is returned unchanged and without
-    a note.
+    Removes notebook-only lines if that makes the module valid; all other lines keep their numbers.
+    A module that is already valid, or that would still be invalid, is returned unchanged and
+    without a note.
     """
     fault = compiled(text)
     if fault is None or compiled(without := python_of(text)) is not None:

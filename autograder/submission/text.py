@@ -49,7 +49,7 @@ def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _check_encoding(data: bytes) -> None:
-    """Raises `LookupError` if the coding line names an encoding for domain names."""
+    """Raises `LookupError` if the coding line names an encoding for domain names, which is slow."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     if codecs.lookup(encoding).name in _NOT_FOR_TEXT:
         raise LookupError(encoding)
@@ -71,19 +71,19 @@ def _saved_as(found: str) -> str:
 
 
 def with_unix_lines(text: str) -> str:
-    """Returns the text with `\\n` after each line, on whatever system it was written."""
+    """Converts all line ends to `\\n`, on whatever system the text was written."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parsed(text: str) -> ast.Module:
-    """Returns the syntax tree; raises one of the errors in `NOT_PYTHON`. Ignores warnings."""
+    """Returns a text's syntax tree, or raises an error from `NOT_PYTHON`; ignores warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
 
 
 def compiled(text: str) -> Exception | None:
-    """Returns the compiler's error for a text, or None if it is valid."""
+    """Returns the compiler's error for a text, or None if the text is valid Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -100,7 +100,7 @@ def first_line_of(node: ast.stmt) -> int:
 
 
 def fault_of(body: Sequence[ast.stmt]) -> Exception | None:
-    """Returns an error that only the compiler finds (`return` outside a function), or None."""
+    """Returns an error found only by the compiler, such as `return` outside a function, or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -195,7 +195,7 @@ class Statement(experiments.Statement):
 
     @property
     def first_line(self) -> int:
-        """The number of the first line, including decorators; a node itself starts at `def`."""
+        """The number of the first line, including decorators, which the node's `lineno` ignores."""
         return first_line_of(self.node)
 
     @property
@@ -210,7 +210,7 @@ class Statement(experiments.Statement):
 
     @property
     def defines(self) -> frozenset[str]:
-        """The names that the statement binds to a function or class, but not to other values."""
+        """The names that the statement binds to a function or class; other values do not count."""
         return frozenset(_defined_by(self.node))
 
 
@@ -299,7 +299,7 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
 def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
     """Removes untouched stubs after an answer to a question in `names`; returns the text and notes.
 
-    Every other line keeps its number.
+    All other lines keep their numbers.
     """
     if _STUB not in text or all(_definitions(text, name) < 2 for name in names):
         return text, ()
@@ -324,7 +324,7 @@ def _definitions(text: str, name: str) -> int:
 
 
 def is_stub(node: ast.stmt) -> bool:
-    """Returns whether a definition can't give a result: it ends like a stub and returns nothing."""
+    """Returns whether a definition can't give a result: it ends like a stub, without `return`."""
     if isinstance(node, ast.ClassDef):
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
         return any(part.name in _NEEDED and is_stub(part) for part in methods)
@@ -348,7 +348,7 @@ def is_untouched(node: ast.stmt) -> bool:
 
 
 def is_stubs_line(node: ast.stmt) -> bool:
-    """Returns whether a statement is `raise NotImplementedError`, with or without a call."""
+    """Returns whether a statement is `raise NotImplementedError`, with or without parentheses."""
     error = node.exc if isinstance(node, ast.Raise) else None
     name = error.func if isinstance(error, ast.Call) else error
     return isinstance(name, ast.Name) and name.id == "NotImplementedError"
