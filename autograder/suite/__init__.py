@@ -1,4 +1,4 @@
-"""Provides tools for hidden and public suites: drawn inputs, comparisons, messages, fixtures.
+"""Provides tools for hidden and public suites: random inputs, comparisons, messages, fixtures.
 
 A suite calls an `Implementation`, which may be a module in this process or a sandboxed worker.
 """

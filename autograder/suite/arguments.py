@@ -1,8 +1,8 @@
 """Draws a test's arguments from a recorded seed, and checks them after the call.
 
 The call must not change its arguments. Gradients with respect to the arguments are compared for
-random cotangents, which have the value's shape. An argument is a tensor, or a tuple or list that
-may contain tensors.
+random cotangents, which have the shape of the call's value. An argument is a tensor, or a tuple or
+list that may contain tensors.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Draw:
         high: float = 1.0,
         dtype: torch.dtype = torch.float32,
     ) -> torch.Tensor:
-        """Draw values of the given shape, uniform in [low, high)."""
+        """Draw values of the given shape, uniformly distributed in [low, high)."""
         return low + (high - low) * torch.rand(shape, generator=self._generator, dtype=dtype)
 
     def strided(
@@ -64,14 +64,14 @@ class Draw:
         return [int(i) for i in torch.randperm(n, generator=self._generator)]
 
     def turn(self) -> int:
-        """Return how many times this method was called before; every test starts at 0."""
+        """Return how many times this method has been called before in this test."""
         self._turn += 1
         return self._turn
 
     def until(
         self, make: Callable[[Draw], torch.Tensor], good: Callable[[torch.Tensor], bool]
     ) -> torch.Tensor:
-        """Return the first `good` one of 100 drawn inputs; raise `ValueError` if none is good."""
+        """Draw inputs until `good` accepts one; raise `ValueError` if it rejects 100 inputs."""
         for _ in range(100):
             candidate = make(self)
             if good(candidate):
@@ -118,7 +118,7 @@ _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
 
 
 def left_behind(gradients: Gradients) -> Iterator[tuple[str, str]]:
-    """Yield a description and the likely cause of each thing that a call left behind."""
+    """Yield a description and the likely cause of each change that a call left behind."""
     for what in gradients.left:
         text, likely = _LEFT_BEHIND[what]
         yield f"got       {text}\nexpected  the caller's objects unchanged", likely
@@ -146,7 +146,7 @@ def _is_meta(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GradientFault:
-    """A wrong gradient, its place, and a description; `got` is None if there was no gradient."""
+    """A wrong gradient, its place and a description; `got` is None if the gradient is missing."""
 
     place: str
     text: str
@@ -157,7 +157,7 @@ class GradientFault:
 def weight_faults(
     got: Mapping[str, Any], expected: Mapping[str, Any], compare: Compare
 ) -> Iterator[GradientFault]:
-    """Yield the gradients with respect to weights that differ from the expected gradients."""
+    """Yield a fault for each weight whose gradient differs from the expected gradient."""
     for name, other in expected.items():
         text = compare(got.get(name), other)
         if text is not None:
@@ -167,7 +167,7 @@ def weight_faults(
 def gradient_faults(
     args: Sequence[Any], got: Sequence[Any], expected: Sequence[Any], compare: Compare | None = None
 ) -> Iterator[GradientFault]:
-    """Yield the gradients with respect to arguments that differ from the expected gradients."""
+    """Yield a fault for each argument whose gradient differs from the expected gradient."""
     compare = compare or gradient_difference
     for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
         yield from _faults(f"argument {index + 1}", arg, one, other, compare)
@@ -187,7 +187,7 @@ def _faults(
 
 
 def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | None:
-    """Describe what is wrong with a gradient, or return None; a missing gradient counts as zero.
+    """Describe what is wrong with a gradient, or return None; treat a missing gradient as zero.
 
     `size` is the approximate magnitude of the incoming gradient.
     """
@@ -219,7 +219,10 @@ def not_finite(got: Any, expected: Any) -> str | None:
 def cotangent_of(
     draw: Draw, value: Any, after: After | None = None, options: GradientOptions = PLAIN
 ) -> Any:
-    """Draw a normal cotangent for a value; with `after`, pull it back through that function."""
+    """Draw a random cotangent for a value.
+
+    With `after`, pull the cotangent back through that function.
+    """
     if not isinstance(value, torch.Tensor):
         return tuple(cotangent_of(draw, item, None, options) for item in value)
     drawn = draw.normal(*value.shape, scale=options.size, dtype=value.dtype)
@@ -236,7 +239,11 @@ def cotangent_of(
 
 
 def compared(got: Any, expected: Any, after: After | None) -> tuple[Any, Any]:
-    """Return the values to compare: the results of `after` if shapes and dtypes are equal."""
+    """Return the two values to compare.
+
+    If `after` is given, and the shapes and dtypes are equal, these values are the results of
+    `after`; otherwise, they are `got` and `expected`.
+    """
     if after is None or not isinstance(got, torch.Tensor):
         return got, expected
     alike = got.shape == expected.shape and got.dtype == expected.dtype

@@ -53,9 +53,10 @@ def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Toleranc
     `size` is the approximate magnitude of the incoming gradient, with which all other gradients
     grow.
 
-    An entry in a gradient is a sum of terms of that magnitude, so even an entry near zero has their
-    rounding errors, for example from a scale that a correct answer keeps in float32. In float32,
-    terms that cancel leave an error that is ten times as large.
+    Each entry in a gradient is a sum of terms of that magnitude, so even an entry near zero
+    contains the rounding errors of these terms, for example from a scale that a correct answer
+    keeps in float32. In float32, the tolerance is ten times as large, because terms that nearly
+    cancel leave larger errors.
     """
     bound = tolerance_of(expected.dtype)
     if expected.dtype == torch.float32:
@@ -80,7 +81,7 @@ def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> s
 
 
 def is_apart(got: Any, expected: Any) -> bool:
-    """Return whether a result differs from the expected one, in the sense of `difference`."""
+    """Return whether `difference` finds a result different from the expected result."""
     if isinstance(got, Witness) and form_difference(got, expected) is None:
         bound = tolerance_of(expected.dtype)
         return got.is_apart(expected, bound.atol, bound.rtol, partial(_numbers_difference, bound))
@@ -113,7 +114,7 @@ def describe(value: Any, is_item: bool = False) -> str:
 
 
 class _ShortRepr(reprlib.Repr):
-    """Shows only the first items, as an answer may contain a large tensor thousands of times."""
+    """Shows only the first items: an answer may contain a large tensor thousands of times."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -222,7 +223,7 @@ def _sequence_difference(
 
 
 def _at(index: int, text: str) -> str:
-    """Begin a difference with its place: `at [1][0]:` for an item inside an item."""
+    """Put the place before a difference, such as `at [1][0]:` for an item inside an item."""
     if text.startswith("at ["):
         return f"at [{index}]{text.removeprefix('at ')}"
     return f"at [{index}]:\n{text}"

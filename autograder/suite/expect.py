@@ -124,8 +124,8 @@ class Expect:
     ) -> Any:
         """Assert that the answer equals a value, and changes no argument.
 
-        Returns the answer's value if it is correct, otherwise `expected`. With `after`, the results
-        of that function for both values are compared.
+        Returns the answer's value if it is correct, otherwise `expected`. With `after`, that
+        function is applied to both values, and its results are compared.
         """
         right = expected
         with self.failures.softly():
@@ -139,7 +139,7 @@ class Expect:
         return right
 
     def result(self, question: str, *args: Any, likely: str = "", no_grad: bool = False) -> Any:
-        """Call the answer and return its value; the arguments must not change."""
+        """Call the answer and return its value; the test fails if the call changes an argument."""
         self._call = no_grad_text(call_text(question, args), no_grad)
         with self._explained(question):
             outcome = self.implementation.call(question, args, no_grad)
@@ -156,12 +156,12 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> None:
-        """Assert that several calls, which may pass on a state, return the same as the solution's.
+        """Assert that several calls, which may pass on a state, return the solution's values.
 
         Each state is passed on as the same object, and all values are compared only after the last
         call, because a later call must not write into an earlier result. If no state is passed on,
         each result is changed in place before the next call, which must not be affected. With
-        `after`, the results of that function for all values are compared.
+        `after`, that function is applied to all values, and its results are compared.
         """
         expected = self.solution.steps(question, steps)
         self._call = no_grad_text(steps_text(question, steps), no_grad)
@@ -174,7 +174,7 @@ class Expect:
                 self.failures.add(wrong_value, self._call, text, got, expected, likely)
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
-        """Assert a property of the last call's value; later code may rely on the property."""
+        """Assert a property of the last call's value; if it does not hold, the test ends."""
         check_that(self._call, holds, got, expected, likely, self._value)
 
     def numbers(self, value: Any) -> None:
@@ -190,11 +190,12 @@ class Expect:
         options: GradientOptions = PLAIN,
         after: After | None = None,
     ) -> None:
-        """Assert that the value, and gradients for all float inputs, equal the solution's.
+        """Assert that the value and all gradients for floating-point inputs equal the solution's.
 
-        The cotangent is random; with `after`, it is pulled back through that function, whose
-        results are then compared. With `to`, only gradients with respect to the arguments at these
-        positions are compared; `options` say how the gradients are computed.
+        The cotangent is random. With `after`, the cotangent is pulled back through that function,
+        and the function's results are compared instead of the values. With `to`, only gradients
+        with respect to the arguments at these positions are compared; `options` say how the
+        gradients are computed.
         """
         value = self.solution.call(question, args).value
         cotangent = cotangent_of(self.draw, value, after, options)
@@ -267,11 +268,10 @@ class Expect:
         """Assert that the answer's code neither contains nor makes a call that the rule forbids.
 
         The answer is checked in a call without gradients, and in a call with gradients and its
-        backward pass; `backward` selects one of the two.
+        backward pass; `backward` selects one of these two calls.
 
         An answer that raises an error for these arguments breaks no rule, because other tests
-        report the error. An answer that behaves differently only while it is watched breaks every
-        rule.
+        report the error. An answer that changes its behavior while it is watched breaks every rule.
         """
         for chosen in (False, True) if backward is None else (backward,):
             try:
@@ -290,8 +290,8 @@ class Expect:
     ) -> ExpectLayer:
         """Build the answer's and the solution's class with the same random weights and biases.
 
-        `weights` is a function that makes the weights instead. In a public suite, there is only the
-        answer's class, whose weights depend on their names; see `ExpectLayer.load`.
+        If the function `weights` is given, it makes the weights instead. In a public suite, only
+        the answer's class is built, and its weights depend on their names; see `ExpectLayer.load`.
         """
         return ExpectLayer(
             self.implementation,
@@ -314,7 +314,7 @@ class Expect:
     def _refused(
         self, run: Callable[[], Any], error: type[Exception], likely: str, naming: str
     ) -> bool:
-        """Return True if `run` raises as expected; otherwise, add the failure."""
+        """Return True if `run` raises as expected; otherwise, add a failure and return False."""
         wrong = wrong_refusal(self._call, run, error, likely, naming)
         if wrong is not None:
             self.failures.add(lambda: wrong)

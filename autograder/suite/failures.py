@@ -48,7 +48,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 class WrongAnswer(AssertionError):
     """Raised if an answer does not do what a test expects.
 
-    `fault` is the error that the answer raised, if the message is about one.
+    `fault` is the error that the answer raised, if the message is about an error.
     """
 
     def __init__(self, message: Message, fault: AnswerFault | None = None) -> None:
@@ -65,7 +65,7 @@ class WrongAnswer(AssertionError):
 class Failures:
     """The failures in one test.
 
-    With `soft`, the test continues after a failure, to make all its calls.
+    With `soft`, the test continues after a failure, so that all of its calls are made.
 
     `first` is the failure that counts; without `soft`, this failure is raised immediately.
     """
@@ -86,7 +86,7 @@ class Failures:
 
     @contextmanager
     def softly(self) -> Iterator[None]:
-        """Add the error if the answer raises one; but if its worker ends, the test ends, too."""
+        """Record the answer's error, if any; but if the answer's worker ends, so does the test."""
         try:
             yield
         except AnswerRaised as fault:
@@ -134,7 +134,7 @@ def wrong_gradient(call: str, fault: GradientFault, about: str, size: float = 1.
 
 
 def _divided(fault: GradientFault, size: float) -> tuple[Any, Any]:
-    """Scale both gradients as for an incoming gradient of magnitude 1."""
+    """Scale both gradients as if the incoming gradient had the magnitude 1."""
     is_tensor = isinstance(fault.got, torch.Tensor) and size != 1
     return (fault.got / size, fault.expected / size) if is_tensor else (fault.got, fault.expected)
 
@@ -198,7 +198,7 @@ def changed(call: str, text: str, likely: str) -> WrongAnswer:
 def check_that(
     call: str, holds: bool, got: str, expected: str, likely: str, value: Any = None
 ) -> None:
-    """Raise `WrongAnswer` if a property of a value does not hold, perhaps because of nan."""
+    """Raise `WrongAnswer` if a value lacks a property; if the value contains nan, report that."""
     if holds:
         return
     check_numbers(call, value)
@@ -220,7 +220,7 @@ def check_numbers(call: str, value: Any) -> None:
 def wrong_refusal(
     call: str, run: Callable[[], Any], error: type[Exception], likely: str, naming: str
 ) -> WrongAnswer | None:
-    """Return the failure for a missing or different error, or None if `run` raises as expected."""
+    """Return the failure for a missing or wrong error, or None if `run` raises the right one."""
     fault = None
     try:
         value = run()

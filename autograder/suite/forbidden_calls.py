@@ -90,7 +90,7 @@ class Forbidden:
 
 
 def rules_of(suite: str) -> Mapping[str, Forbidden]:
-    """Return the forbidden calls for each question in a suite, which passes its `__file__`.
+    """Return the forbidden calls for each question in a suite, given the suite's `__file__`.
 
     The calls are declared in `rules.toml`: see `course.rules`.
     """
@@ -115,9 +115,9 @@ def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outco
 
 
 def differs(watched: WatchedCall, call: Callable[[], Any]) -> bool:
-    """Return whether an answer behaves differently because it is watched, and not at random.
+    """Return whether an answer behaves differently because it is watched, and not just by chance.
 
-    `call` makes the call again; it is used only if there is a difference.
+    `call` repeats the call; it is used only if the watched and unwatched values differ.
     """
     if not watched.failed and (
         not tensors_in(watched.unwatched) or _same(watched.value, watched.unwatched)
@@ -174,9 +174,10 @@ _STAR = "*"
 def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the sorted names in a module that can evade a rule, or () for invalid Python.
 
-    Statements that are not executed, because they only try out `answers`, do not count. If a name
-    is looked up by a string, and the module shows which string it is, it counts as if it were
-    written out: `getattr(self, name)` in a loop over the names of three layers hides nothing.
+    Statements that are not executed, because they only try out `answers`, do not count. A name that
+    is looked up by a string counts as if it were written out, provided that the module shows which
+    strings are possible: for example, `getattr(self, name)` in a loop over the names of three
+    layers hides nothing.
     """
     # normalize as Python does; most modules contain none of these words and need not be parsed
     if _WAYS.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source))):
@@ -209,8 +210,9 @@ def _can_hide(text: str) -> bool:
 def _lookups(node: ast.AST, texts: ExpressionTexts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
     """Yield each expression that looks up names by strings, with the possible strings.
 
-    If names are only compared or assigned, there are no strings. A string that is written as a
-    constant or a sum of constants is not included, because the rule itself finds it.
+    If an expression only compares or assigns names, its set of strings is empty. A string that is
+    written as a constant or a sum of constants is not included, because the rule itself finds such
+    a string.
     """
     match node:
         case ast.Call(ast.Name("getattr") as place, [ast.Name("self"), text, *_]):

@@ -27,11 +27,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class WatchedCall:
-    """The operators in a watched call, including composite ones, and its value.
+    """The operators in a watched call, including composite operators, and the call's value.
 
     `unwatched` is the value of the same call when it was not watched.
 
-    `failed` says that the call failed only while it was watched.
+    `failed` is true if the call failed only while it was watched.
     """
 
     operators: frozenset[str] = frozenset()
@@ -42,10 +42,10 @@ class WatchedCall:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of several calls; `after` is the number (from 0) of the call whose state it gets, if any.
+    """One of several calls; `after` is the number of the earlier call whose state it gets, or None.
 
     A call that passes on a state returns a pair whose second item is the state; a later call gets
-    it as an additional last argument.
+    this state as an additional last argument. Calls are numbered from 0.
     """
 
     args: tuple[Any, ...]
@@ -56,10 +56,10 @@ class Step:
 class Gradients:
     """A call's value, and its vector-Jacobian product with a cotangent.
 
-    `inputs` has one entry per argument: a gradient of the argument's shape, or None if there is
-    none or the argument is not a floating-point tensor; for a tuple or list of tensors, the entry
-    contains a gradient for each of them. `weights` has one entry per trainable parameter of a
-    layer. `left` lists what the call and its backward pass have left behind in the caller's
+    `inputs` has one entry per argument: a gradient of the argument's shape, or None if there is no
+    gradient or the argument is not a floating-point tensor. For a tuple or list of tensors, the
+    entry contains one gradient for each tensor. `weights` has one entry per trainable parameter of
+    a layer. `left` lists what the call and its backward pass have left behind in the caller's
     objects: see `worker.execution.LEFT`.
     """
 
@@ -71,7 +71,7 @@ class Gradients:
 
 @dataclass(frozen=True, slots=True)
 class GradientOptions:
-    """The way in which gradients are computed.
+    """Options that say how gradients are computed.
 
     Arguments at the positions in `frozen`, and weights named in `still`, need no gradient, as if
     they were data. With `results`, the arguments are results of other operations; with `backward`,
@@ -88,7 +88,7 @@ class GradientOptions:
 
     @property
     def request(self) -> tuple[list[Any], ...]:
-        """The part of a request after the cotangent, without unneeded entries."""
+        """The entries of a request that follow the cotangent, without those that are not needed."""
         ways = [RESULTS] * self.results + [BACKWARD] * self.backward
         more = (ways, list(self.still)) if ways or self.still else ()
         return (list(self.frozen), *more)
@@ -115,9 +115,10 @@ class Layer(Protocol):
         """Return copies of the trainable parameters, keyed by name, in registration order."""
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-        """Set weights by name; raise `AnswerRaised` for an unknown name or a wrong shape.
+        """Set weights, keyed by name; raise `AnswerRaised` for an unknown name or a wrong shape.
 
-        `way` is one of `COPY`, `DATA`, `STATE`, `REPLACE` from `worker.execution`.
+        `way` says how the weights are set: it is `COPY`, `DATA`, `STATE` or `REPLACE` from
+        `worker.execution`.
         """
 
     def train(self, mode: bool) -> None:
@@ -137,7 +138,7 @@ class Implementation(Protocol):
     """
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """Call the function `name`; with `no_grad`, under `torch.no_grad()`."""
+        """Call the function `name`; with `no_grad`, make the call under `torch.no_grad()`."""
 
     def gradients(
         self, name: str, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
@@ -161,7 +162,7 @@ class Implementation(Protocol):
 
 
 def call_text(name: str, args: Sequence[Any]) -> str:
-    """Write a call with shapes instead of tensors, and with their dtypes if not float32.
+    """Write a call with shapes instead of tensors, and with dtypes other than float32.
 
     The text also says whether a tensor is not contiguous, and whether it begins inside the memory
     of a larger tensor.
@@ -170,7 +171,7 @@ def call_text(name: str, args: Sequence[Any]) -> str:
 
 
 def gradient_text(name: str, args: Sequence[Any], options: GradientOptions = PLAIN) -> str:
-    """Describe a call whose gradient is computed, with those options that are not the default."""
+    """Describe a call whose gradient is computed, and the options that differ from the defaults."""
     places = " and ".join(str(place + 1) for place in options.frozen)
     turned = ", not contiguous" if options.turned else ""
     ways = {

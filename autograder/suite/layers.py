@@ -1,4 +1,4 @@
-"""Defines assertions about a class, built with the same weights by answer and solution."""
+"""Defines assertions about an answer's class, built with the same weights as the solution's."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ Weights = Callable[[str, tuple[int, ...]], torch.Tensor]
 
 
 class ExpectLayer:
-    """A layer that was built from the answer's class and from the solution's.
+    """Makes assertions about a layer of the answer's class, given a layer of the solution's class.
 
     Both layers get the same random weights, which differ between parameters. Raises
-    `AssertionError` if the answer lacks a weight. In a public suite, there is no solution: the
-    answer's weights depend only on their names and shapes; call `load` to set other weights, and
-    compare with given values. `weights` makes the initial weights; by default, they are drawn from
-    a normal distribution.
+    `AssertionError` if the answer lacks a weight. In a public suite, there is no solution, and the
+    answer's weights depend only on their names and shapes. Call `load` to set other weights, and
+    compare the results with given values. `weights` makes the initial weights; by default, they are
+    drawn from a normal distribution.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class ExpectLayer:
         self.load(weights, way)
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-        """Set weights in both layers by name; for `way`, see `Layer.load`."""
+        """Set weights in both layers, keyed by name; `way` affects only the answer's layer."""
         if self._reference is not None:
             self._reference.load(weights)
         try:
@@ -117,7 +117,7 @@ class ExpectLayer:
             raise wrong_weights(self._call, fault, weights) from None
 
     def exact_weights(self, *, likely: str) -> None:
-        """Assert that the answer has exactly the solution's trainable parameters and shapes."""
+        """Assert that the answer's trainable parameters have the solution's names and shapes."""
         got = {name: tuple(value.shape) for name, value in self.answer.weights().items()}
         expected = {name: tuple(value.shape) for name, value in self.reference.weights().items()}
         self._call = f"the trainable parameters of {self._built}"
@@ -148,7 +148,7 @@ class ExpectLayer:
         return self.train(False)
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> ExpectLayer:
-        """Move both layers; return `self`."""
+        """Move both layers to a different dtype or device; return `self`."""
         if self._reference is not None:
             self._reference.move(dtype=dtype, device=device)
         self.answer.move(dtype=dtype, device=device)
@@ -173,7 +173,7 @@ class ExpectLayer:
     ) -> Any:
         """Assert that `forward` returns the solution's value and changes no argument.
 
-        Return the value.
+        Return the answer's value if it is correct; otherwise, return the solution's value.
         """
         expected = self.reference.forward(args).value
         return self.value(args, expected, likely=likely, tolerance=tolerance, no_grad=no_grad)
@@ -202,7 +202,10 @@ class ExpectLayer:
         return right
 
     def result(self, *args: Any, likely: str = "", no_grad: bool = False) -> Any:
-        """Call the answer's `forward` and return its value; the arguments must not change."""
+        """Call the answer's `forward` and return its value.
+
+        The test fails if the call changes an argument.
+        """
         self._call = no_grad_text(call_text(f"{self._built}.forward", args), no_grad)
         with self._explained():
             outcome = self.answer.forward(args, no_grad)
@@ -212,7 +215,7 @@ class ExpectLayer:
         return outcome.value
 
     def steps(self, *steps: Step, likely: str) -> None:
-        """Assert that several calls, which may pass on a state, return the same as the solution's.
+        """Assert that several calls, which may pass on a state, return the solution's values.
 
         Each state is passed on as the same object, and all values are compared only after the last
         call, because a later call must not write into an earlier result.
@@ -254,7 +257,7 @@ class ExpectLayer:
             self._failures.add(report_assertion, self._call, problem, likely)
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
-        """Assert a property of the last call's value; later code may rely on the property."""
+        """Assert a property of the last call's value; if it does not hold, the test ends."""
         check_that(self._call, holds, got, expected, likely, self._value)
 
     def numbers(self, value: Any) -> None:
@@ -271,7 +274,7 @@ class ExpectLayer:
             self._failures.add(lambda: wrong)
 
     def gradients(self, *args: Any, likely: str, options: GradientOptions = PLAIN) -> None:
-        """Assert that the value and all gradients equal the solution's; see `GradientOptions`."""
+        """Assert that the value and all gradients equal the solution's, computed with `options`."""
         compare = partial(gradient_difference, size=options.size)
         self._backward(args, compare, likely, options, difference)
 
@@ -332,7 +335,7 @@ class ExpectLayer:
 
 @contextmanager
 def _born_alike(is_public: bool) -> Iterator[None]:
-    """In a public suite, fix the random numbers that an answer draws while its class is built."""
+    """In a public suite, seed the random numbers that are drawn while a class is built."""
     if not is_public:
         yield
         return

@@ -27,7 +27,7 @@ class ExpectationKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """A line of a student's own code: `scores.py:23` or `In[5], line 3`, and its source."""
+    """A line of a student's own code: its place (`scores.py:23`), its function and its source."""
 
     where: str
     function: str

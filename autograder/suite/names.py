@@ -27,7 +27,7 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
     Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`). A method of any other value
     counts as `Tensor.<method>` if tensors have such a method and the source assigns no attribute
     with that name; a name that is looked up by a string counts as `getattr.<name>`. If the source
-    is not valid Python, there are no names.
+    is not valid Python, the result is empty.
     """
     module = _read(source)
     imports, definitions = module.imports, module.definitions
@@ -91,13 +91,13 @@ def definition_of(source: str, name: str) -> ast.stmt | None:
 
 
 def imports_of(source: str) -> Mapping[str, str]:
-    """Return the dotted name of each name that a module imports."""
+    """Map each name that a module imports to its dotted name."""
     return _read(source).imports
 
 
 @dataclass
 class _Statement:
-    """A top-level statement in a module: the names in it, and those looked up by strings."""
+    """A top-level statement in a module, its names, and the names that it looks up by strings."""
 
     statement: ast.stmt
     names: set[str] = field(default_factory=set)
@@ -140,9 +140,10 @@ def _read(source: str) -> _Module:
 
 
 def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
-    """Add a definition.
+    """Add a statement to the definitions of each name that the statement defines or changes.
 
-    The definition replaces earlier definitions of the name unless it uses the earlier value.
+    A new function or class replaces earlier definitions of its name, unless it uses the name's
+    earlier value.
     """
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
         return
@@ -164,7 +165,7 @@ def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
 
 
 def _replaces(statement: ast.stmt, name: str, module: _Module) -> bool:
-    """Return whether a statement assigns a function to a name without using its old value."""
+    """Return whether a statement gives a name a new function without using the name's old value."""
     if isinstance(statement, DEFINITIONS):
         above = [*statement.decorator_list, *getattr(statement, "bases", [])]
         return name not in {one.id for one in map(_head, above) if one is not None}
@@ -209,7 +210,7 @@ _WITHOUT_NAMES = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.Co
 
 
 def _nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all nodes below that may contain names; this is faster than `ast.walk`."""
+    """Yield a node and all nodes below it that may contain names; faster than `ast.walk`."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

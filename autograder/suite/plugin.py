@@ -1,8 +1,8 @@
-"""Defines the pytest plugin for all suites: markers with points, fixtures for answer and solution.
+"""Defines the pytest plugin for all suites: markers for points, and fixtures for answers.
 
-A suite is at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. The run decides what
-`implementation` is: a module in this process (`--implementation FOLDER`) or, through
-`grading.judging.grader_plugin`, a sandboxed worker.
+A suite is at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. The fixture `implementation`
+is a module in this process (`--implementation FOLDER`) or, through `grading.judging.grader_plugin`,
+a sandboxed worker.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def exercise_of(suite: Path) -> tuple[str, str]:
-    """Return the assignment and the exercise that a suite's path names."""
+    """Return the names of the assignment and the exercise, taken from a suite's path."""
     return suite.parent.name, suite.stem.removeprefix("test_")
 
 
 def from_folder(root: Path) -> ImplementationOf:
-    """Return the implementations in a folder; each module is executed on first use."""
+    """Return a function that loads a suite's implementation from a folder on first use."""
     cache: dict[Path, LocalImplementation] = {}
 
     def answers(suite: Path) -> Implementation:
@@ -73,13 +73,13 @@ def from_folder(root: Path) -> ImplementationOf:
 
 
 def draw_for(test: pytest.Item, seed: int) -> Draw:
-    """Return the inputs for one test, which depend only on the seed and the test's name."""
+    """Return one test's stream of inputs, which depends only on the seed and the test's name."""
     return Draw(seed, f"{test.path.stem}::{test.name}")
 
 
 @pytest.fixture
 def draw(request: pytest.FixtureRequest) -> Draw:
-    """Return inputs drawn from the run's seed and the test's name."""
+    """Return a stream of inputs, which depends only on the run's seed and the test's name."""
     return draw_for(request.node, request.config.stash[SEED]())
 
 

@@ -1,8 +1,8 @@
 """Explains an error that an answer raised, and gives advice.
 
-The first matching row in the tables counts; an error that matches no row still gets a text about
-errors, never a text about values. `check`, on the command line and in notebooks, uses the same
-tables, but knows more about where an error occurred.
+The first row that matches an error counts. An error that matches no row gets general advice about
+errors, never advice about wrong values. `check`, on the command line and in notebooks, uses the
+same tables, but knows more about where an error occurred.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def advice_for(error: str, table: Iterable[Row] = TABLE, source: str = "") -> st
 
 
 def cause_of(error: str, source: str = "") -> str:
-    """Return the mistake that always causes an error, or "" if several mistakes may cause it."""
+    """Return the only mistake that can cause an error, or "" if several mistakes can cause it."""
     fits = _row_of(error, TABLE, source)
     return fits.shows if fits and fits.is_cause else ""
 
@@ -96,7 +96,7 @@ def _row_of(error: str, table: Iterable[Row], source: str = "") -> Row | None:
 
 
 def kind_of(errors: Iterable[str], question: str) -> str:
-    """Return a description of errors in answers to a question, or "" if their kinds differ."""
+    """Describe the kind of error that answers raised, or return "" if their kinds differ."""
     kinds = {_kind(error, question) for error in errors}
     return kinds.pop() if len(kinds) == 1 else ""
 
@@ -117,7 +117,7 @@ def _about_arguments(error: str, question: str, signature: str) -> str:
 
 
 def _is_definition(error: str, question: str) -> bool:
-    """Return whether an error about arguments is about the student's own `def` line."""
+    """Return whether an error about arguments is caused by the student's own `def` line."""
     function = _function(error)
     return function.rsplit(".", 1)[0] == question or function in (question, "forward")
 

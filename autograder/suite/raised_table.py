@@ -1,4 +1,4 @@
-"""Defines rows that explain errors: their texts, the mistakes that they show, and advice."""
+"""Defines a table of errors: patterns of their texts, the mistakes that cause them, and advice."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ OTHER_ARGUMENTS = "a function is called with arguments that it does not accept"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A kind of error: a pattern of "Type: text", the mistake that it shows, and advice.
+    """A kind of error: a pattern for "Type: text", the mistake that the error shows, and advice.
 
-    The advice may refer to the pattern's named groups in braces, such as `{function}`. A row with
-    `written` is only about errors in lines of code that match this pattern. `is_cause` means that
-    the mistake is the only possible cause of such an error.
+    The advice may refer to the pattern's named groups in braces, such as `{function}`. If `written`
+    is given, the row is only about errors in lines of code that match this pattern. `is_cause`
+    means that the mistake is the only possible cause of such an error.
     """
 
     says: re.Pattern[str]

@@ -1,9 +1,9 @@
 """Describes how a result is related to the expected one, in a sentence that is certainly true.
 
 Each relation is tested on the numbers themselves, so that a message may begin with it. If no
-relation holds, there is no sentence. A relation that may hold by chance is not reported, such as
-swapped rows and columns if an argument is symmetric, or weights for future tokens if an argument
-has zeros in the same places.
+relation holds, there is no sentence. A relation that may hold by chance is not reported: for
+example, swapped rows and columns if an argument is symmetric, or weights for future tokens if an
+argument has zeros in the same places.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _of_values(
 
 
 def nan_in(*tensors: torch.Tensor) -> str:
-    """Return a text about nan among all values, with the causes of nan, or "" if there is none."""
+    """Say how many values are nan, and what can cause nan; return "" if no value is nan."""
     found = [tensor.detach().isnan().flatten() for tensor in tensors if _is_plain(tensor)]
     if not found or not bool((nan := torch.cat(found)).any()):
         return ""

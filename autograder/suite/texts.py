@@ -31,9 +31,9 @@ def written(node: ast.expr) -> Iterator[str]:
 class ExpressionTexts:
     """The strings to which the expressions in one module can evaluate.
 
-    A name can be any string that is assigned to it, or that it gets in a loop over literals,
-    anywhere in the module, because scopes are not distinguished. If the name is bound in any other
-    way, it can be any string.
+    A name can be any string that is assigned to it, or that a loop over literals gives it, anywhere
+    in the module, because scopes are not distinguished. A name that is bound in any other way can
+    be any string.
     """
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:
@@ -49,7 +49,7 @@ class ExpressionTexts:
                 self._values |= dict.fromkeys(_bound(node), [None])
 
     def of(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
-        """Return all strings to which an expression can evaluate; a final `*` is an unknown end."""
+        """Return all strings to which an expression can evaluate; `*` stands for an unknown end."""
         match node:
             case ast.Constant(str(text)):
                 return frozenset({text})
@@ -64,7 +64,7 @@ class ExpressionTexts:
         return _UNKNOWN
 
     def _numbers(self, node: ast.expr) -> frozenset[str]:
-        """Return the whole numbers that a value may be, as strings, or an empty set if unknown."""
+        """Return the integers that a value may be, as strings; no strings if this is unknown."""
         values = self._values.get(node.id, []) if isinstance(node, ast.Name) else [node]
         if _NUMBER in values:
             values = [v for v in values if v is not _NUMBER] + _NUMBERS
@@ -79,7 +79,7 @@ class ExpressionTexts:
             yield from ((node.target, item) for item in self._items(node.iter))
 
     def _items(self, node: ast.expr) -> Sequence[ast.expr | None]:
-        """Return the items in a loop over a literal or a tuple's name, or [None] if unknown."""
+        """Return the items over which a loop iterates, or [None] if they are unknown."""
         match node:
             case ast.Tuple(items) | ast.List(items) | ast.Set(items) if items:
                 return items
@@ -106,7 +106,7 @@ class ExpressionTexts:
 def _matched(
     target: ast.expr, value: ast.expr | None
 ) -> Iterator[tuple[ast.Name, ast.expr | None]]:
-    """Yield the names in a target, each with its part of the value; None if that is unknown."""
+    """Yield each name in a target with its part of the value, or with None if that is unknown."""
     if isinstance(target, ast.Name):
         yield target, value
     elif isinstance(target, ast.Tuple | ast.List):
@@ -132,7 +132,7 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _joined(parts: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Join strings; after an unknown end, everything else is unknown as well."""
+    """Return all ways to join one string from each part; after an unknown end, drop the rest."""
     if prod(map(len, parts)) > _MOST_TEXTS:
         return _UNKNOWN
     texts = {"".join(text).partition(ANY) for text in product(*parts)}

@@ -103,7 +103,7 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test every size in the constructor and in calls, once at 1 and once large."""
+    """Test every size in the constructor and in calls, once as 1 and once as a large number."""
     chosen = CallSizes(traits, expect.draw)
     plan = _builds_and_calls(traits, chosen)
     # build all layers before the first call, because building a layer must not change the others
@@ -142,12 +142,12 @@ def _check_root(expect: Expect, traits: Traits, root: Root, sizes: Sizes) -> Non
 
 
 def _entries(sizes: Sizes) -> int:
-    """Return the product of a call's sizes, by which a layer's calls can be compared."""
+    """Return the product of a call's sizes, by which a layer's calls can be sorted."""
     return math.prod([*sizes.leading, *sizes.letters.values()])
 
 
 def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, list[Sizes]]]:
-    """Return the sizes with which layers are built, each with the sizes of its calls."""
+    """Return the sizes with which layers are built, each with the sizes of the layer's calls."""
     usual, letters, fixed = traits.usual(), traits.call_letters(), traits.built_letters()
     builds = [usual.but(extreme) for extreme in chosen.extremes(fixed)] if fixed else [usual]
     plan = []
@@ -164,7 +164,7 @@ def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, li
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test calls in alternating modes, new weights after a call, and a restored layer."""
+    """Test calls in alternating modes, calls after the weights change, and a restored layer."""
     # use leading dimensions if nothing else may change from call to call
     sizes = traits.usual(() if traits.call_letters() else (2, 1))
     layer = built(expect, traits, sizes)
@@ -280,7 +280,7 @@ def _frozen_together(names: Iterable[str]) -> list[list[str]]:
 
 
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:
-    """Test a layer with large inputs and small weights, with one head or group if it has any.
+    """Test gradients for large inputs and small weights, with a single head (per group, if any).
 
     If there are several inputs, only the first needs a gradient; the others are data, such as past
     tokens.
@@ -329,7 +329,7 @@ def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _enlarged(item: Input, arg: Any) -> Any:
-    """Make a tensor non-contiguous, with zeros and large numbers, to be used with small weights."""
+    """Make a tensor large and non-contiguous, with some zeros, for use with small weights."""
     return turned(with_zeros(arg) * _LARGE) if isinstance(item, Tensor) else arg
 
 
@@ -358,7 +358,7 @@ _TRAIN = (
 
 
 def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer, slight: ExpectLayer) -> None:
-    """Check that two layers, the second with a small dropout rate, drop only in train mode.
+    """Check that two layers drop entries only in train mode; `slight` has a small dropout rate.
 
     The first layer is called with several sizes.
     """
@@ -390,7 +390,7 @@ def check_drops(
     no_grad: bool = False,
     likely: str = _TRAIN,
 ) -> None:
-    """Check that a call in train mode differs from the correct value, `right`, in eval mode."""
+    """Check that a call in train mode does not return `right`, the correct value in eval mode."""
     got = layer.train().result(*args, likely=likely, no_grad=no_grad)
     layer.that(
         is_apart(got, right),

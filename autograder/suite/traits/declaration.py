@@ -57,7 +57,7 @@ Weights = Callable[[Draw, str, tuple[int, ...]], torch.Tensor]
 
 
 def moderate(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """Draw normal weights, which are smaller in large layers, so that numbers do not grow."""
+    """Draw normal weights, which are smaller in large layers, so that results stay moderate."""
     return draw.normal(*shape, scale=min(0.5, 1.2 / max(shape) ** 0.5))
 
 
@@ -85,7 +85,7 @@ class Root(Protocol):
 
     @property
     def likely(self) -> str:
-        """The likely cause if an answer is wrong with these numbers."""
+        """The likely cause if an answer gives a wrong result for these inputs."""
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
         """Return arguments for a function, with the same shapes as in `made`."""
@@ -103,18 +103,19 @@ class Traits:
 
     `inputs` contains the arguments of a call (for a class, of `forward`), and `build` contains the
     constructor's arguments. A letter in a shape is a size; `sizes`, `smallest` and `largest` give
-    its usual, least and largest value if they differ from the defaults, and a letter in `fixed`
+    its usual, smallest and largest value if they differ from the defaults, and a letter in `fixed`
     never changes. Values are compared after applying the function `after`, in `dtype` unless a test
     uses a different one; `weights` draws a layer's weights. In one call, the numbers in the tensor
     arguments are multiplied by `factors`, in order, so that some become large but results stay
     moderate. `loops` is the number of steps in the simplest correct answer, as a formula of letters
-    (`T*S*d+T*S*d_v`), and limits the sizes of calls so that this answer finishes in time. The
-    default is the product of all letters in a call and the heads, with `T` twice if a call has no
-    `S`, because every token may attend to every other token. With `judged`, only gradients with
-    respect to the arguments at these positions are compared; `case` contains additional arguments
-    for a function's gradients. `likely` contains the likely cause to show if the test for a trait
-    fails. `root` is the size whose square root is a divisor. `own` maps each trait that one of the
-    suite's own tests checks to this test's name; `without` says why a trait has no test.
+    (`T*S*d+T*S*d_v`), and limits the sizes of calls so that this answer finishes in time. By
+    default, `loops` is the product of all letters in a call and of the numbers of heads; `T` is
+    included twice if a call has no `S`, because every token may attend to every other token. With
+    `judged`, only gradients with respect to the arguments at these positions are compared; `case`
+    contains additional arguments for a function's gradients. `likely` maps each trait to the likely
+    cause to show if the trait's test fails. `root` is the size whose square root is a divisor.
+    `own` maps each trait that one of the suite's own tests checks to that test's name; `without`
+    maps each trait that has no test to the reason.
     """
 
     question: str
@@ -175,7 +176,7 @@ class Traits:
         """Return sizes in which the last letter and one other letter have exchanged their sizes.
 
         The product of the two sizes stays the same, so that an answer fails if it wrongly looks up
-        a table by such a product, for example by the number of columns.
+        an earlier result by such a product.
         """
         usual = self.usual()
         *others, last = self.call_letters() or [""]
@@ -192,8 +193,8 @@ class Traits:
     def with_exact_root(self, sizes: Sizes) -> Sizes:
         """Round the size under the root down to a power of four, whose root is exact.
 
-        A correct answer may keep the scale in float32, and its rounding would show in large terms
-        that cancel.
+        A correct answer may keep the scale in float32; the rounding of an inexact scale would then
+        show in large terms that cancel.
         """
         if self.root is None:
             return sizes
@@ -201,7 +202,7 @@ class Traits:
         return sizes.but({self.root.letter: 4 ** ((size.bit_length() - 1) // 2)})
 
     def each_way(self) -> list[Traits]:
-        """Return the declaration with all arguments and, if one is optional, without it."""
+        """Return the declaration with all arguments and, if possible, without the optional one."""
         return [replace(self, inputs=inputs) for inputs in with_and_without(self.inputs)]
 
     def call_letters(self) -> list[str]:
@@ -280,7 +281,7 @@ def shorter(
 
 
 def thin(sizes: Sizes, inputs: Sequence[Input], smallest: Mapping[str, int]) -> Sizes:
-    """Reduce all sizes except the largest one in a tensor that would be very large."""
+    """If a tensor would be very large, reduce all of its sizes except the largest one."""
     for item in inputs:
         if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
             longest = max(item.letters, key=sizes.letters.__getitem__)

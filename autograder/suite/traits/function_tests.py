@@ -105,13 +105,13 @@ def _all_alike(
     size: int = _ALIKE,
     samples: tuple[int, ...] = (),
 ) -> list[Any]:
-    """Make arguments in which all sizes are equal; arguments of the same shape are one tensor."""
+    """Make arguments whose sizes are all equal; arguments of the same shape are the same tensor."""
     sizes = traits.usual((*samples, size)).but(dict.fromkeys(traits.call_letters(), size))
     return shared(arguments(expect, traits, sizes, dtype, numbers))
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test every size once at 1 and once large, with zero to three leading dimensions.
+    """Test every size as 1 and as a large number, with zero to three leading dimensions.
 
     Calls alternate between the declaration's dtype and float64.
     """
@@ -148,8 +148,8 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     """Check that no call with long inputs, many dimensions or many samples breaks a rule.
 
-    An optional argument is left out in some of the calls. Except with long inputs, the call is
-    watched together with its backward pass.
+    An optional argument is left out in some of the calls. Except for the call with long inputs,
+    each call is watched together with its backward pass.
     """
     asked, ways = CallSizes(traits, expect.draw), traits.each_way()
     deep = asked.with_gradients(traits.usual(asked.leads.five()))
@@ -163,7 +163,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
 def _any_numbers(
     expect: Expect, traits: Traits, sizes: Sizes, layout: Layout = turned
 ) -> list[Any]:
-    """Make large, small and zero numbers in float64, which loses none of them in a sum."""
+    """Make float64 arguments with large, small and zero numbers; sums lose none of them."""
     made = arguments(expect, traits, traits.with_exact_root(sizes), torch.float64)
     factors = iter(traits.factors)
     return [
@@ -226,7 +226,7 @@ def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
-    """Make arguments as `_made` does, but with a last tensor that is not contiguous."""
+    """Make arguments as `_made` does, but make the last tensor non-contiguous."""
     made = _made(expect, traits, sizes, dtype)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
     for place in places[-1:]:
@@ -241,10 +241,7 @@ def _made(
     dtype: torch.dtype,
     numbers: Layout = as_drawn,
 ) -> list[Any]:
-    """Make arguments.
-
-    In float64, sums of their numbers nearly cancel, so that float32 would lose digits.
-    """
+    """Make arguments; in float64, their sums nearly cancel, so that float32 would lose digits."""
     tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
     cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
     if not cancels:
@@ -282,7 +279,7 @@ def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:
 
 
 def _own_dimensions(item: Tensor) -> list[str]:
-    """Return the dimensions of an argument after the leading ones, if there are at least two."""
+    """Return an argument's dimensions after the leading dimensions, or [] if there is only one."""
     parts = [part for part in item.shape.split() if part != LEADING]
     return parts if len(parts) > 1 else []
 
@@ -356,9 +353,9 @@ def _frozen_in_turn(
 ) -> Iterator[tuple[list[Any], list[int]]]:
     """Yield arguments, and the positions of those that need no gradient.
 
-    In each turn, another size has its smallest value (usually 1), and another argument needs no
-    gradient. If there are many arguments, there is one more turn, in which the first half of them
-    need no gradient. A single argument always needs a gradient.
+    In each turn, a different size has its smallest value (usually 1), and a different argument
+    needs no gradient. If there are many arguments, there is one more turn, in which the first half
+    of them need no gradient. If there is only one argument, it always needs a gradient.
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]

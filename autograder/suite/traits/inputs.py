@@ -22,7 +22,7 @@ def as_drawn(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def turned(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the tensor in the memory layout that `.transpose(-2, -1)` leaves."""
+    """Return the tensor with the memory layout that results from `.transpose(-2, -1)`."""
     if tensor.dim() < 2:
         return sliced(tensor)
     return tensor.transpose(-2, -1).contiguous().transpose(-2, -1)
@@ -74,7 +74,7 @@ def with_unused(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def shared(arguments: Sequence[Any]) -> list[Any]:
-    """Return the arguments with one tensor for all floating-point tensors of the same shape."""
+    """Use the same tensor for all floating-point arguments of the same shape."""
     first: dict[tuple[int, ...], torch.Tensor] = {}
 
     def same(tensor: torch.Tensor) -> torch.Tensor:
@@ -197,7 +197,7 @@ class Ids:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An int that is a size in the shapes, such as `Size("H")` or `Size("H*d")`."""
+    """An integer argument that is one of the sizes, such as `Size("H")` or `Size("H*d")`."""
 
     text: str
 
@@ -327,7 +327,7 @@ _ONE_SIGN = 1 / 2
 def rising(tensor: torch.Tensor) -> torch.Tensor:
     """Make numbers positive and sort each row; make the second row equal to the first.
 
-    Rows without negative numbers keep their order, because a correct answer may subtract numbers
+    A tensor without negative numbers keeps its order, because a correct answer may subtract numbers
     from a row's sum, and rounding would lose small numbers.
     """
     if tensor.dtype == torch.int64:
@@ -342,7 +342,7 @@ def rising(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def falling(tensor: torch.Tensor) -> torch.Tensor:
-    """Sort each row in descending order; make all numbers negative if any of them is."""
+    """Sort each row in descending order; if any number is negative, make all numbers negative."""
     if not _is_free(tensor):
         return tensor
     one_sign = -tensor.abs() * _ONE_SIGN if _has_negative(tensor) else tensor
@@ -358,7 +358,7 @@ def level(tensor: torch.Tensor) -> torch.Tensor:
     """Fill each row with a single number, which is a multiple of 1/8 other than 0.
 
     Sums, means and squares of such rows are exact in any order of computation. With other numbers,
-    a norm would divide a rounding error by the root of its eps.
+    a normalization layer would divide a rounding error by the square root of its eps.
     """
     if not _is_free(tensor):
         return tensor
@@ -368,12 +368,12 @@ def level(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def whole(tensor: torch.Tensor) -> torch.Tensor:
-    """Round to whole numbers, if any number is negative."""
+    """Round all numbers to whole numbers, if any number is negative."""
     return tensor.round() if _is_free(tensor) and _has_negative(tensor) else tensor
 
 
 def small(tensor: torch.Tensor) -> torch.Tensor:
-    """Scale the numbers down to near zero, if any number is negative."""
+    """Scale all numbers down to near zero, if any number is negative."""
     return tensor * _SMALL if _is_free(tensor) and _has_negative(tensor) else tensor
 
 
@@ -382,7 +382,7 @@ NUMBERS: Sequence[Layout] = (as_drawn, rising, falling)
 
 
 def of_turn(turn: int) -> Layout:
-    """Return the kind of numbers for a call with this index, counted from 0."""
+    """Return the function that prepares numbers for the call with this index, counted from 0."""
     return NUMBERS[turn % len(NUMBERS)]
 
 

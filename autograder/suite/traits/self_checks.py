@@ -1,9 +1,9 @@
 """Checks that an answer is consistent with itself, for public checks, which have no solution.
 
 A batch must give the same results as its samples one by one, the layout in memory must not matter,
-and gradients must agree with small steps in the inputs and in a layer's weights. In both modes, a
-layer must compute the same as a new layer with the same weights, and it must work on a different
-device.
+and gradients must agree with the effect of small steps in the inputs and in a layer's weights. In
+both modes, a layer must compute the same as a new layer with the same weights, and it must work on
+a different device.
 """
 
 from __future__ import annotations
@@ -54,9 +54,10 @@ _Ask = Callable[[Sequence[Any]], Any]
 
 
 def check_by_itself(expect: Expect, traits: Traits, *, moves: bool = True) -> None:
-    """Run all checks that a question allows without a solution.
+    """Run all checks of a question that are possible without a solution.
 
-    With `moves`, a class is also moved to a different device; some questions do not promise this.
+    With `moves`, also check that a layer works on a different device, which not all questions
+    promise.
     """
     if traits.build is None:
         _check_function(expect, traits)
@@ -124,7 +125,7 @@ def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]
 def _check_lengths(
     expect: Expect, traits: Traits, arguments: Sequence[Any], layer: ExpectLayer
 ) -> None:
-    """Compare a layer with a new layer with the same weights, for longer and shorter inputs.
+    """Compare a layer with a new layer that has the same weights, on longer and shorter inputs.
 
     Longer inputs are compared in train mode, and shorter ones in eval mode.
     """
@@ -218,9 +219,9 @@ class EqualResults:
     likely: str
 
     def check(self, one: Any, other: Any, that: Callable[..., None]) -> None:
-        """Compare both results within the default tolerance; `that` fails if they differ.
+        """Assert, using `that`, that both results are equal within the default tolerance.
 
-        A nan in both counts as equal, because another test reports it.
+        Two nan values in the same place count as equal, because another test reports nan.
         """
         text = difference(*_without_nan(one, other))
         that(

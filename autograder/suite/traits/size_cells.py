@@ -1,21 +1,21 @@
 """Chooses the sizes that generated tests use.
 
-A correct answer may loop over every number, and must still finish in time: the loops for one
-question can take longer than all other work for a class. Therefore, each size is at its largest in
-only one call, in which all other sizes are as small as possible. Sizes in between are drawn from
-the class secret, so that no list of sizes can be learned, and each size is tested sooner or later.
+A correct answer may loop over every number, and must still finish in time; for one question, such
+loops can take longer than all other grading of a class. Therefore, each size has its largest value
+in only one call, with all other sizes as small as possible. Sizes in between are drawn from the
+class secret, so that students can't learn them, and every size is tested sooner or later.
 
-- `extremes`: each letter is 1 in one call, while the next letter is at its largest; one count is
-  drawn, and all other letters have their usual sizes;
+- `extremes`: each letter is 1 in one call, while the next letter has its largest value; one count
+  is drawn, and all other letters have their usual sizes;
 - `between`: each length is drawn between a middle size and its largest, together with all free
   sizes; in further calls, each length differs from its largest by one, so that a large even and a
   large odd length are always tested;
 - `after_blocks`: each length, and the number of samples and heads, is one above a whole number of
   blocks, for all usual block sizes: an answer that works in blocks may lose a last block of size 1;
 - `middling`: all sizes are drawn around the middle;
-- `long`: all lengths are at their largest;
-- `many`, `wide`: many samples; a few tokens with long vectors;
-- `rooted`: the size under the root is drawn near its largest value.
+- `long`: all lengths have their largest values;
+- `many`: there are many samples; `wide`: there are a few tokens with long vectors;
+- `rooted`: the size under a square root is drawn near its largest value.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ class CallSizes:
         self._drawn_counts: dict[str, int] = {}
 
     def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
-        """Return sizes in which every letter is 1 once and at its largest once.
+        """Return sizes in which every letter is 1 once and has its largest value once.
 
         While one letter is 1, the next is large, so that a few calls are enough and none of them is
-        slow. One count that is neither 1 nor at its largest is drawn. Each letter is large in one
-        of the first `len(letters)` calls.
+        slow. In each call, one count that is neither 1 nor at its largest is drawn. Each letter is
+        large in one of the first `len(letters)` calls.
         """
         if len(letters) == 1:
             (only,) = letters
@@ -107,7 +107,7 @@ class CallSizes:
     def _count(
         self, letters: Sequence[str], others: Mapping[str, int], turn: int
     ) -> dict[str, int]:
-        """Draw the value of one count that is not in `others`, between its extremes."""
+        """Draw a value between the extremes for one count that is not in `others`."""
         counts = [x for x in letters if x in COUNTS and x not in others]
         if not counts:
             return {}
@@ -127,7 +127,7 @@ class CallSizes:
         """Return calls in which one length after another is between a medium size and its largest.
 
         In further calls, the length differs from its largest by one, so that an answer that is
-        wrong for even or for odd lengths fails with every secret.
+        wrong for even or for odd lengths fails with every class secret.
         """
         lengths = [x for x in self._lengths if self._largest(x) > _MIDDLE + 1]
         drawn = [self._draw.integer(_MIDDLE + 1, self._largest(x) - 1) for x in lengths]
@@ -146,7 +146,7 @@ class CallSizes:
         return self._bounded(sizes, self._letters, ONE_LARGE)
 
     def after_blocks(self, base: Sizes) -> list[Sizes]:
-        """Return calls in which one size is one above a whole number of blocks."""
+        """Return calls in which one size exceeds a whole number of blocks by one."""
         long = [x for x in self._lengths if self._largest(x) > _AFTER_BLOCKS[-1]]
         calls = [self._one_long(base, x, n, _FEW_WORDS) for x in long for n in _AFTER_BLOCKS]
         few = base.but({**self._least(self._letters), **dict.fromkeys(self._lengths, _SEEN)})
@@ -165,7 +165,7 @@ class CallSizes:
         return [few.but({x: n}) for x in counts for n in _HEADS_AFTER]
 
     def rooted(self, root: Root) -> Sizes:
-        """Draw the size under the root, close to its largest value."""
+        """Draw the size under a square root, close to the size's largest value."""
         others = {x: 2 if x in LENGTHS else 1 for x in [*self._letters, *self._built]}
         drawn = self._draw.integer(root.largest - root.largest // 8, root.largest)
         leading = (1,) if self._is_batched else ()
@@ -212,7 +212,7 @@ class CallSizes:
     def middling(self, most: int = USUAL) -> Sizes:
         """Draw medium sizes, which nobody can know in advance, with five samples.
 
-        If the question has no samples, the sizes are twice as large.
+        If the question has no sample dimension, the sizes are twice as large.
         """
         times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
         letters = [*self._letters, *self._traits.built_letters()]
@@ -268,7 +268,7 @@ class CallSizes:
         return shorter(sizes, floor, self._traits.steps, most)
 
     def long_past(self) -> list[Sizes]:
-        """Return sizes for one token that follows over 1,000 past numbers, if there is a past."""
+        """Return sizes for one token after a past of over 1,000 numbers, if there is a past."""
         if "P" not in self._letters:
             return []
         vectors = {x: _SHORT_VECTORS for x in self._letters if x not in (*COUNTS, *LENGTHS)}
@@ -287,7 +287,7 @@ class CallSizes:
         return self._bounded(self._wide((1,), {}), self._letters)
 
     def samples(self) -> list[Sizes]:
-        """Return calls with a few short tokens, and with the most samples or over half as many."""
+        """Return calls with a few short tokens, and over half of the maximum number of samples."""
         if not self._is_batched:
             return []
         least, most = self._traits.smallest, _LARGEST["B"]
@@ -297,7 +297,7 @@ class CallSizes:
         return [self._bounded(few.but({}, (number,)), self._letters) for number in numbers]
 
     def many_with_gradients(self) -> list[Sizes]:
-        """Return `many` with just enough samples for more than 1,000 numbers.
+        """Return the sizes from `many`, with just enough samples for more than 1,000 numbers.
 
         If that leaves one token, although tokens attend to each other, also return a call with
         several tokens.
@@ -374,7 +374,7 @@ class LeadingDimensions:
 
     @property
     def are_lengths(self) -> bool:
-        """True if only one dimension follows, so that the last leading dimension counts tokens."""
+        """True if one dimension follows the leading ones, so the last of these counts tokens."""
         return self._is_batched and min(self._following) == 1
 
     def tried(self, length: int) -> tuple[tuple[int, ...], ...]:
@@ -387,7 +387,7 @@ class LeadingDimensions:
         return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
 
     def other_five(self) -> tuple[int, ...]:
-        """Return as many dimensions as `five`, but with the 1 elsewhere, to show other mistakes."""
+        """Return dimensions as `five` does, but with the 1 elsewhere, to reveal other mistakes."""
         five = self.five()
         return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
 
@@ -396,5 +396,5 @@ class LeadingDimensions:
         return (1,) * (len(self.five()) - 1)
 
     def few(self, turn: int) -> tuple[int, ...]:
-        """Return leading dimensions with at most two samples; their number depends on `turn`."""
+        """Return leading dimensions for one or two samples; `turn` decides how many dimensions."""
         return ((2, *(1 for _ in self.five()[1:])), (*self.four()[2:], 1, 2), ())[turn % 3]
