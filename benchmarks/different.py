@@ -51,8 +51,8 @@ def write_class(
 ) -> None:
     """Writes `count` submissions with answers of a kind.
 
-    In a class of mistakes, one answer in each exercise is wrong; in an unusual class, only one
-    answer in each submission is.
+    In a class of known mistakes, one answer in each exercise is wrong. In an unusual class, only
+    one answer in each submission is wrong.
     """
     texts = [_texts(course, exercise, kind) for exercise in assignment.exercises]
     for number in range(count):

@@ -61,7 +61,7 @@ _HALVES = ("one half", "other half")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A way to grade, and the tests that it runs for a submission.
+    """A way to grade, with the costs, and with the tests that are run for each submission.
 
     `start` is the cost of the grader's start, and `each` is the cost of one more submission, both
     in CPU seconds; `peak` is the peak memory in bytes.

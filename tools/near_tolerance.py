@@ -89,7 +89,7 @@ def _questions(exercise: Exercise) -> list[str]:
 def _is_near(
     runner: SuiteRunner, exercise: Exercise, answer: UnseenAnswer, seed: int, factor: float
 ) -> bool:
-    """Returns whether an answer gets the opposite verdict with a tolerance that favors it."""
+    """Returns whether an answer gets the opposite verdict if the tolerance favors that verdict."""
     times = factor if answer.means else 1 / factor
     return _is_accepted(runner, exercise, answer, seed, times) == bool(answer.means)
 

@@ -3,7 +3,7 @@
     .venv/bin/python tools/postgresql.py [DATABASE...]
 
 Creates the databases, prints their addresses as a JSON list on one line, and runs until its
-standard input is closed; then it removes everything. Exits with status 3 if PostgreSQL is not
+standard input is closed; then removes the server's files. Exits with status 3 if PostgreSQL is not
 installed.
 """
 

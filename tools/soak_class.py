@@ -1,6 +1,6 @@
-"""Makes a class for the tools in `make soak` to disturb, and disturbs it in a loop.
+"""Makes a class for the tools in `make soak`, and disturbs the grading of this class in a loop.
 
-Each disturbance spoils one grading run. Afterwards, the class is completed with `--resume`: every
+Each disturbance affects one grading run. Afterwards, the class is completed with `--resume`: every
 submission must then have been graded, with the same score as in an undisturbed run, have been
 recorded in the gradebook, and have a page.
 """

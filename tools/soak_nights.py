@@ -258,7 +258,7 @@ def live_through(count: int, seed: int, first: int = 0) -> int:
 def many_at_once(count: int) -> int:
     """Grades `count` small submissions in one run; returns 1 if any result is wrong, otherwise 0.
 
-    One in ten has a correct or wrong answer; the others are empty files.
+    One submission in ten contains a correct or wrong answer; all others are empty files.
     """
     if not count:
         return 0

@@ -122,7 +122,7 @@ def empty_bounding_set() -> None:
 
 
 def hide() -> None:
-    """Hides this process's /proc/<pid> from its peers, and prevents core dumps."""
+    """Hides this process's /proc/<pid> from other processes, and prevents core dumps."""
     check(prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
 
 

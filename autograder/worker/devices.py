@@ -1,8 +1,8 @@
 """Makes torch's meta device as strict as a real second device, and no stricter.
 
-Without these rules, the meta device would not show whether a module works after it is moved: its
-`masked_fill_` accepts a mask that stayed on the CPU, and an output that was allocated on the meta
-device causes the wrong error.
+Without these rules, the meta device would not show whether a module works after it is moved: on
+this device, `masked_fill_` accepts a mask that stayed on the CPU, and an output that was allocated
+on the meta device causes the wrong error.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ class _Execution:
         return Counter(name for statement in self._chosen for name in statement.binds)
 
     def _yet_to_come(self, error: BaseException, number: int) -> str | None:
-        """Returns the missing name that made a statement fail, if a later statement assigns it."""
+        """Returns the missing name that made a statement fail, if this name is assigned later."""
         name = getattr(error, "name", None) if isinstance(error, NameError) else None
         if name is None or self._left[name] <= (name in self._chosen[number].binds):
             return None

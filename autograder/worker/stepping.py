@@ -87,7 +87,7 @@ def _with_the_same_objects(
 
 
 class _HeldResult:
-    """A call's result, which is changed in place as far as possible, as a caller may do."""
+    """A call's result, which is changed in place where possible, because a caller may do so."""
 
     def __init__(self, value: Any) -> None:
         self._value = self._before = self._after = value

@@ -116,7 +116,7 @@ def _through(function: type[torch.autograd.Function]) -> Defect:
 
 
 def _frozen_all(call: Call) -> Any:
-    """Trains no weight if one of them is frozen."""
+    """Trains no weights at all if any weight is frozen."""
     weights = [] if call.layer is None else list(call.layer.parameters())
     learns = all(weight.requires_grad for weight in weights) and torch.is_grad_enabled()
     with torch.set_grad_enabled(learns):
