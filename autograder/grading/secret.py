@@ -75,7 +75,7 @@ class Seeds:
 
     `asked` contains the digest of each assignment's questions. `fixed`, if given, is the seed for
     every attempt. All first attempts in a class get the same inputs, so equal mistakes get equal
-    points. Knowing the inputs for one attempt does not help with the next.
+    points. Knowing the inputs for one attempt does not help with the next attempt.
     """
 
     asked: Mapping[str, str]

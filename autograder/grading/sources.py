@@ -81,7 +81,7 @@ class RunEvents:
         """Is called before an engine starts grading; `tier` is None if machines' tiers differ."""
 
     def passed_over(self, tier: Tier, why: str) -> None:
-        """Is called, with the reason, if a tier is used that is not the strongest one."""
+        """Is called if a tier other than the strongest one is used; `why` is the reason."""
 
     def graded(self, result: SubmissionResult) -> None:
         """Is called when a submission has been graded and its result written."""
