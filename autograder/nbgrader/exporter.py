@@ -1,9 +1,10 @@
 """Makes nbgrader's own `autograde`, and formgrader's Autograde button, grade in the sandbox.
 
-nbgrader reads, executes and writes a notebook through an exporter, twice. This exporter replaces
-both passes: the submission is graded as in any other run, in a separate process, and nbgrader gets
-the finished autograded notebook. nbgrader thus never opens a student's file, so an unreadable file
-can't stop a batch. Assignments that do not belong to the course are graded in nbgrader's usual way.
+nbgrader uses an exporter in two passes, in which it reads, executes and writes a notebook. This
+exporter replaces both passes: the submission is graded as in any other run, in a separate process,
+and nbgrader gets the finished autograded notebook. nbgrader thus never opens a student's file, so
+an unreadable file can't stop a batch. Assignments that do not belong to the course are graded in
+nbgrader's usual way.
 """
 
 from __future__ import annotations

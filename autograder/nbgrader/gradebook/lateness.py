@@ -77,7 +77,11 @@ def class_penalty(class_folder: Path) -> Penalty:
 
 
 class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ships no types
-    """Replaces nbgrader's own step, which reads `CEST` as UTC and counts the due minute as late."""
+    """Replaces nbgrader's own step for late penalties.
+
+    That step reads `CEST` as UTC, and counts work as late if it arrives within the minute in which
+    it is due.
+    """
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
