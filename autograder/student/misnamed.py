@@ -174,7 +174,7 @@ def wrong_import(
 
 
 def may_be_missing(question: str, source: str) -> str:
-    """Returns a note if an answer uses a package that some graders may lack, otherwise ""."""
+    """Returns a note if an answer uses a package that may not be installed for grading, or ""."""
     names = {*names_used(source, question), *_certainly_imported(question, source)}
     modules = {name.partition(".")[0] for name in names}
     return "\n".join(

@@ -98,7 +98,7 @@ def hint(question: object, *, again: bool = False) -> None:
 
 
 def trace(question: object) -> None:
-    """Shows the shapes in each line of your function, for the call at which its check fails.
+    """Shows the shapes in each line of your function, for the call that makes its check fail.
 
     Marks the first line whose shape differs from the shape in the docstring or in your comment.
     """

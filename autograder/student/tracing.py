@@ -92,7 +92,7 @@ def _call(step: RecordedCall, namespace: Mapping[str, Any], recorder: _Recorder)
 
 
 class _Recorder:
-    """Traces the first call of each function whose globals are the student's."""
+    """Traces the first call of each function that is defined in the student's code."""
 
     def __init__(self, namespace: Mapping[str, Any]) -> None:
         self._namespace = namespace

@@ -297,7 +297,7 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
 
 
 def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Removes untouched stubs after an answer to a question in `names`; returns the text and notes.
+    """Removes untouched stubs that follow an answer to their question; returns the text and notes.
 
     All other lines keep their numbers.
     """

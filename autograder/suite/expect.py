@@ -54,8 +54,8 @@ from .witness import After
 class Expect:
     """Makes assertions about the answers to one exercise.
 
-    In public suites, `solution` is None: these suites compare only with given values. With `soft`,
-    a test continues after a failure, and `failures` keeps the first failure.
+    In public suites, `solution` is None: these suites compare results only with given values. With
+    `soft`, a test continues after a failure, and `failures` keeps the first failure.
     """
 
     def __init__(
@@ -160,8 +160,8 @@ class Expect:
 
         Each state is passed on as the same object, and all values are compared only after the last
         call, because a later call must not write into an earlier result. If no state is passed on,
-        each result is changed in place before the next call, which must not be affected. With
-        `after`, that function is applied to all values, and its results are compared.
+        each result is changed in place before the next call, to check that this does not affect the
+        call. With `after`, that function is applied to all values, and its results are compared.
         """
         expected = self.solution.steps(question, steps)
         self._call = no_grad_text(steps_text(question, steps), no_grad)

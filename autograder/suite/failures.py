@@ -242,8 +242,8 @@ def wrong_refusal(
 def merge_equal_causes(messages: Sequence[tuple[str, str, str]]) -> list[str]:
     """Shorten messages that have the same cause, given (title, message, cause) for each failure.
 
-    The first message with a cause says how many other tests have it, and the other messages refer
-    to the first.
+    The first message with a cause says how many other tests have the same cause, and the other
+    messages refer to the first.
     """
     counts: dict[str, int] = {}
     for _, _, cause in messages:

@@ -77,7 +77,7 @@ def place_lines(places: tuple[CodeLine, ...]) -> list[str]:
 
 
 def short_message(text: str) -> str:
-    """Return a message without its relation and its last step."""
+    """Return a message without the sentence before the call, and without the next step."""
     lines = text.splitlines()
     start = next((number for number, line in enumerate(lines) if line.endswith(":")), 0)
     kept = (line for line in lines[start:] if not line.startswith((*STEPS, "(the same in ")))

@@ -212,7 +212,7 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
 def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
     """Return whether each row is a multiple of the expected row.
 
-    At least two rows must contain several numbers other than zero.
+    Return False unless at least two rows contain several numbers other than zero.
     """
     if int(((expected.abs() > 1e-6).sum(-1) > 1).sum()) < 2:
         return False

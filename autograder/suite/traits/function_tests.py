@@ -241,7 +241,7 @@ def _made(
     dtype: torch.dtype,
     numbers: Layout = as_drawn,
 ) -> list[Any]:
-    """Make arguments; in float64, their sums nearly cancel, so that float32 would lose digits."""
+    """Make arguments; in float64, terms of sums nearly cancel, so float32 would lose digits."""
     tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
     cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
     if not cancels:
