@@ -169,7 +169,8 @@ def watch(exercises: tuple[str, ...], plain: bool, folder: Path | None) -> int:
 def hint(name: str, again: bool, plain: bool, folder: Path | None, as_json: bool) -> int:
     """Show the hints for an exercise or a question, one at a time.
 
-    For an exercise, each hint is for the first question that does not pass its checks yet.
+    For an exercise, each hint is for the first question that does not pass its checks yet. If an
+    exercise and a question have the same name, the hints are for the question.
 
     \b
     Example: autograder hint scores

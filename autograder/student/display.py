@@ -161,9 +161,7 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
     if question.printed:
         opened = "" if question.standing is Standing.PASSED else " open"
         printed = "\n".join(_printed(question))
-        parts.append(
-            f"<details{opened}><summary>{_PRINTED}</summary>{preformatted(printed)}</details>"
-        )
+        parts.append(f"<details{opened}>{_summary(_PRINTED)}{preformatted(printed)}</details>")
     return box(look.colour, [*parts, *below])
 
 
@@ -175,9 +173,14 @@ def folded(summary: str, text: str) -> str:
 def unfolding(summary: str, parts: Sequence[str]) -> str:
     """Returns HTML that shows `parts`, which are also HTML, when a reader clicks the summary."""
     return (
-        f'<details style="margin-top:.35em"><summary>{for_html(summary)}</summary>'
+        f"<details>{_summary(summary)}"
         f'<div style="margin:.3em 0 .3em 1.2em">{"".join(parts)}</div></details>'
     )
+
+
+def _summary(text: str) -> str:
+    """Returns the line that unfolds a text, as tall as a finger needs on a phone."""
+    return f'<summary style="padding:.35em 0;cursor:pointer">{for_html(text)}</summary>'
 
 
 def notice(sign: str, text: str) -> NotebookOutput:

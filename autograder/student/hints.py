@@ -43,9 +43,9 @@ class Hint:
 def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
     """Returns the next hint for a question, or for an exercise's first question that does not pass.
 
-    With `again`, starts with the question's first hint. A file in the folder stores which hints
-    were shown. Raises `UserError` if the folder is not an assignment or has no hints, or the name
-    is unknown.
+    A name that both have means the question. With `again`, starts with the question's first hint. A
+    file in the folder stores which hints were shown. Raises `UserError` if the folder is not an
+    assignment or has no hints, or the name is unknown.
     """
     manifest = read_manifest(folder)
     hints = read_hints(folder)
@@ -74,7 +74,7 @@ def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None
     """
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
-        if name in known and name not in questions:
+        if name in known:  # a check says `hint("softmax")` about the question, not its exercise
             return exercise, name
     stem = Path(name).stem  # a shell completes `scores.py` and `scores.ipynb`
     if stem not in questions:

@@ -185,7 +185,7 @@ def _text(run: Run, locate: Locate) -> str:
             letters.fits(documented[name], shape)
     where, _ = locate(run.code.co_filename, run.code.co_firstlineno)
     given = ", ".join(f"{name} {shape}" for name, shape in run.arguments.items())
-    lines = [f"{run.code.co_name}, {where}:  {given}"]
+    lines = [f"{run.code.co_name}, {where}" + f":  {given}" * bool(given)]
     marked = False
     for line in sorted(run.lines, key=lambda item: item.number)[:_MOST_LINES]:
         _, source = locate(run.code.co_filename, line.number)

@@ -51,7 +51,7 @@ def at_work(
     else:
         shown = ["gap" if word == GAP else word for word in words]
         attention_arrows(weights[:, query], shown, query, title)
-        attention_view(weights, shown, "point at a word to see where it looks", query)
+        attention_view(weights, shown, "point at a word, or tap it, to see where it looks", query)
 
 
 def _title(reader: SentenceReader, words: list[str], query: int) -> str:

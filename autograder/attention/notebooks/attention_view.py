@@ -29,7 +29,7 @@ _VIEW = Template(
 <div class="summary" aria-live="polite" style="opacity:.85;min-height:1.9em"></div>
 <style>
 #$id .tokens span { display:inline-block; padding:.12em .06em; margin-right:$gap;
-  min-width:.35em; line-height:1.5; border-radius:.2em; cursor:pointer }
+  min-width:$narrow; text-align:center; line-height:1.5; border-radius:.2em; cursor:pointer }
 #$id .tokens span.query { outline:2px solid #d9822b }
 #$id .heads button { font:inherit; color:inherit; background:none; border:2px solid;
   border-radius:.4em; margin:0 .4em .3em 0; padding:0 .5em; cursor:pointer }
@@ -123,6 +123,7 @@ def _page(table: torch.Tensor, tokens: list[str], title: str, query: int) -> str
         title=for_html(title),
         tokens=spans,
         gap="0" if letters else "0.35em",
+        narrow="0.35em" if letters else "1.3em",  # wide enough to tap on a phone
         summaries=_json(
             [[_summary(row, place, names) for place, row in enumerate(head)] for head in rounded]
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib
@@ -62,6 +62,9 @@ WIDEST = 4.5
 _LETTER = 0.078  # the width of a letter of DejaVu Sans at 9 points, in inches
 _CELL = (0.48, 0.38)
 _LARGEST_PANEL = 3.8
+#: the height of a line of text, and the width of a panel for text that needs several lines
+_LINE = 0.16
+_TEXT_PANEL = 2.9
 _SMALLEST_PANEL = (1.5, 0.42)
 _LARGEST_WITH_NUMBERS = 10
 _LARGEST_WITH_TICKS = 24
@@ -195,6 +198,26 @@ def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
     whole = bool(finite.size) and bool((finite == finite.round()).all()) and digits == 2
     texts = [_number(value, 0 if whole else digits) for value in values.flat]
     return np.array(texts, dtype=object).reshape(values.shape)
+
+
+def excuse_panel(text: str, panel: Panel) -> Panel:
+    """Return the panel, or a larger one if `text` would not fit into it."""
+    if _height_of(text, panel.width) <= panel.height:
+        return panel
+    width = max(panel.width, _TEXT_PANEL)
+    height = max(panel.height, _height_of(text, width))
+    return replace(
+        panel,
+        width=width,
+        height=height,
+        outer_width=panel.outer_width + width - panel.width,
+        outer_height=panel.outer_height + height - panel.height,
+    )
+
+
+def _height_of(text: str, width: float) -> float:
+    lines = wrapped(text, width).count("\n") + 1
+    return (lines + 0.5) * _LINE
 
 
 def draw_excuse(axes: Axes, text: str, width: float) -> None:

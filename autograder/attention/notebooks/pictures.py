@@ -27,6 +27,7 @@ from .drawing import (
     Panel,
     draw_excuse,
     draw_matrix,
+    excuse_panel,
     frame,
     has_numbers,
     numbers_of,
@@ -66,7 +67,7 @@ def heatmap(
     labels = Labels(rows, columns)
     given, excuse = _ask(matrix) if callable(matrix) else (_matrix(matrix), "")
     values = np.zeros((1, 6)) if given is None else np.atleast_2d(given)
-    panel = panel_of(values, labels.fitting(values))
+    panel = excuse_panel(excuse, panel_of(values, labels.fitting(values)))
     bar = 0.0 if has_numbers(values) else 0.7
     with styled():
         size = (panel.outer_width + bar, panel.outer_height + _TITLE)
@@ -117,10 +118,11 @@ def side_by_side(
     wanted, given = np.atleast_2d(wanted), None if given is None else np.atleast_2d(given)
     scale = scale_of([wanted] if given is None else [wanted, given])
     panel = panel_of(wanted, labels)
+    above = excuse_panel(excuse, panel)
     with styled():
-        figure, (first, second) = _two_panels(panel, has_numbers(wanted))
+        figure, (first, second) = _two_panels(panel, above, has_numbers(wanted))
         if given is None:
-            draw_excuse(first, excuse, panel.width)
+            draw_excuse(first, excuse, above.width)
         else:
             texts = _comparable(given, wanted) if within == _PRINTED else None
             draw_matrix(first, given, labels, panel.slanted, scale, texts)
@@ -164,16 +166,17 @@ def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
             figure.suptitle(wrapped(title, 4.3), color=INK)
 
 
-def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
-    """Make two panels: side by side if they fit on a phone, otherwise one above the other."""
+def _two_panels(panel: Panel, first: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
+    """Make two panels: side by side if both have one size and fit on a phone, otherwise stacked."""
     bar = 0.0 if numbers else 0.7
-    width, height = panel.outer_width, panel.outer_height + _TITLE
-    side_by_side = 2 * width + bar <= WIDEST
-    rows, columns = (1, 2) if side_by_side else (2, 1)
+    side_by_side = first == panel and 2 * panel.outer_width + bar <= WIDEST
+    heights = [panel.outer_height] if side_by_side else [first.outer_height, panel.outer_height]
+    columns = 2 if side_by_side else 1
     figure, axes = plt.subplots(
-        rows,
+        len(heights),
         columns,
-        figsize=(columns * width + bar, rows * height + 1.5 * _TITLE),
+        figsize=(columns * first.outer_width + bar, sum(heights) + (len(heights) + 1.5) * _TITLE),
+        height_ratios=heights,
         layout="constrained",
         squeeze=False,
     )

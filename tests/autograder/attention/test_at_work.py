@@ -133,7 +133,10 @@ def test_arrows_point_to_seen_words_above_an_interactive_view(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     at_work(lambda: MultiHeadSelfAttention(32, 1), GAPPED)
-    assert "point at a word to see where it looks: 1 head over 8 tokens" in capsys.readouterr().out
+    assert (
+        "point at a word, or tap it, to see where it looks: 1 head over 8 tokens"
+        in capsys.readouterr().out
+    )
     axes = plt.gca()
     weights = [float(text.get_text()) for text in axes.texts if text.get_text()[:2] in ("0.", "1.")]
     assert len(weights) == 8

@@ -84,6 +84,20 @@ def test_a_panel_says_why_an_answer_gives_no_matrix(draw: Any, answer: Any, reas
     assert reason.replace("\n", " ") in {text.replace("\n", " ") for text in texts(drawn())}
 
 
+@pytest.mark.parametrize("draw", [side_by_side, heatmap])
+@pytest.mark.parametrize("columns", [1, 3, 6])
+def test_the_reason_stays_inside_its_panel(draw: Any, columns: int) -> None:
+    def ask() -> torch.Tensor:
+        raise RuntimeError("the size of tensor a (6) must match the size of tensor b (3) " * 2)
+
+    draw(ask, *([torch.rand(1, columns)] if draw is side_by_side else []))
+    panel = drawn().axes[0]
+    (reason,) = panel.texts
+    inner, outer = reason.get_window_extent(), panel.get_window_extent()
+    assert outer.x0 <= inner.x0 and inner.x1 <= outer.x1
+    assert outer.y0 <= inner.y0 and inner.y1 <= outer.y1
+
+
 def test_numbers_are_written_in_cells_if_there_is_room() -> None:
     heatmap(torch.tensor([[0.25, -torch.inf]]), title="one row")
     assert texts(drawn()) == {"0.25", "-inf"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,13 @@ def test_a_hint_is_for_the_first_question_not_passed(folder: Path) -> None:
 
 def test_a_hint_can_be_requested_for_a_question(folder: Path) -> None:
     assert next_hint(folder, "Layer").text == "A weight is a parameter."
+
+
+def test_a_name_of_both_means_the_question_and_not_the_exercise(tmp_path: Path) -> None:
+    folder = tmp_path / "simplified_attention"
+    shutil.copytree(Path(__file__).parents[3] / "assignments" / folder.name, folder)
+    assert next_hint(folder, "softmax").question == "softmax"
+    assert next_hint(folder, "softmax.py").question == "normalize_by_sum"
 
 
 def test_no_hint_is_left_where_all_passes(folder: Path, solve: Callable[[str], None]) -> None:
