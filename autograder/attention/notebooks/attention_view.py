@@ -18,6 +18,7 @@ from .arrows import HEADS
 #: how the view shows and names invisible characters
 _UNSEEN = {"\n": "↵", " ": "\u00a0"}
 _UNSEEN_NAMES = {"\n": "end of line", " ": "space"}
+_ROUNDED = 0.1  # the weights of a long text are rounded before they are added up
 _SHOWN = 5e-3  # only tokens with larger weights are named; others would be "0%"
 
 _VIEW = Template(
@@ -134,11 +135,16 @@ def _page(table: torch.Tensor, tokens: list[str], title: str, query: int) -> str
 
 
 def _summary(row: list[float], query: int, names: list[str]) -> str:
-    """Return a sentence that names the tokens, at most three, with the largest weights."""
+    """Return a sentence that names the tokens, at most three, with the largest weights.
+
+    A wrong answer may give weights that do not sum to one; the sentence then says so.
+    """
     first, *others = sorted(range(len(row)), key=lambda key: -row[key])[:3]
     best = [first, *(key for key in others if row[key] > _SHOWN)]
     looks = ", ".join(f'"{names[key]}" {row[key]:.0%}' for key in best)
-    return f'"{names[query]}" looks at {looks}'
+    total = sum(row)
+    wrong = f"; its weights sum to {total:.2f}, not to 1" if abs(total - 1.0) > _ROUNDED else ""
+    return f'"{names[query]}" looks at {looks}{wrong}'
 
 
 def _json(value: object) -> str:
