@@ -52,7 +52,7 @@ def test_the_summary_leaves_out_tokens_with_almost_no_weight(pages: list[Any]) -
     ]
 
 
-def test_the_summary_says_if_the_weights_do_not_sum_to_one(pages: list[Any]) -> None:
+def test_the_summary_names_weights_that_do_not_sum_to_one(pages: list[Any]) -> None:
     attention_view(torch.tensor([[3.0, 1.0], [0.5, 0.5]]), ["was", "it"])
     page = pages[0]._repr_html_()
     assert '\\"was\\" 300%, \\"it\\" 100%; its weights sum to 4.00, not to 1"' in page

@@ -44,7 +44,7 @@ def test_a_hint_can_be_requested_for_a_question(folder: Path) -> None:
     assert next_hint(folder, "Layer").text == "A weight is a parameter."
 
 
-def test_a_name_of_both_means_the_question_and_not_the_exercise(tmp_path: Path) -> None:
+def test_a_name_of_both_means_the_question(tmp_path: Path) -> None:
     folder = tmp_path / "simplified_attention"
     shutil.copytree(Path(__file__).parents[3] / "assignments" / folder.name, folder)
     assert next_hint(folder, "softmax").question == "softmax"
