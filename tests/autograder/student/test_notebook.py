@@ -99,12 +99,12 @@ def test_ctrl_c_says_which_question_was_running(here: Path) -> None:
 
 
 def test_an_unknown_question_is_refused_with_the_known_ones(here: Path) -> None:
-    with pytest.raises(UserError, match="'third' here; the questions are: half, plus_one, Layer"):
+    with pytest.raises(UserError, match="'third' here; the questions are: plus_one, Layer, half"):
         check_namespace("third", {}, here)
 
 
-def test_check_without_a_question_names_the_questions(here: Path) -> None:
-    with pytest.raises(UserError, match=r"as in check\('half'\); known: half, plus_one, Layer"):
+def test_check_without_a_question_names_all_in_teaching_order(here: Path) -> None:
+    with pytest.raises(UserError, match=r"as in check\('plus_one'\); known: plus_one, Layer, half"):
         check_namespace("", {}, here)
 
 
