@@ -5,7 +5,7 @@
 The answers run in this process, because they are our own code. Exits with 1 if an answer is not
 wrong, or if its mistake is given a name other than the one in the list; a person must then compare
 this name with the intended mistake. If no name is found for an answer, the answer is printed with
-the name in the list, if any.
+the name that the list gives it, if any.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class BoundedReader:
     """Calls, in a child process, a function that returns text.
 
     The first call forks a child process; a later call forks a new one if that process has ended.
-    The child process ends when `close` is called or the `with` block is left.
+    The child process ends when `close` is called or the `with` block exits.
     """
 
     def __init__(self, function: Callable[..., str]) -> None:

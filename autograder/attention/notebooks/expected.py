@@ -1,4 +1,4 @@
-"""Provides weights for students' layers, and the results that pictures in the lessons expect.
+"""Provides weights for students' layers, and the results with which pictures compare them.
 
 These numbers are here, and not in the notebooks' cells, so that readers see a name instead of a
 table of numbers. Results are rounded.

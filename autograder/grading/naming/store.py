@@ -95,7 +95,7 @@ def cache_folder() -> Path:
 
 @garbage_kept()
 def _read(path: Path, key: str, fits: Callable[[Table], bool]) -> Table | None:
-    """Returns the table in a file if it has this key and fits, otherwise None."""
+    """Returns the table in a file, or None if its key differs or it does not fit this machine."""
     with contextlib.suppress(*_NO_TABLE):
         own, _, data = path.read_bytes().partition(b"\n")
         if own == key.encode() and fits(table := Table.from_bytes(data)):

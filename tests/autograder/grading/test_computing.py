@@ -1,4 +1,4 @@
-"""An answer can become a known mistake only if its code does nothing except computing."""
+"""An answer can become a known mistake only if its code does nothing but compute."""
 
 from __future__ import annotations
 

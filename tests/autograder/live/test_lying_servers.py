@@ -1,4 +1,4 @@
-"""A server that sends false or endless data gets no token, and an error names the server."""
+"""If a server sends invalid or endless data, it gets no token, and the error names it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Task = tuple[str, tuple[str, list[str]]]
 
 
 def run(task: Task) -> tuple[str, str]:
-    """Returns the place and the output of its cells, with the error that ended them."""
+    """Returns the place and the output of its cells, including any error that stopped them."""
     place, (folder, cells) = task
     os.chdir(folder)
     if place == "colab":

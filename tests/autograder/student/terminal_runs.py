@@ -1,8 +1,8 @@
 """Runs a student's commands in separate terminals, each in a forked child of a warm process.
 
 Reads `{name: {"command": [...], "environment": {...}, "columns": n, "keys": [[after, key], ...]}}`
-as JSON from stdin, and writes the output of each terminal to stdout. A key is pressed once the text
-`after` has appeared since the previous key.
+as JSON from stdin, and writes the output of each terminal to stdout. A key that is pressed as soon
+as the program has printed the text `after`.
 """
 
 from __future__ import annotations
