@@ -91,7 +91,7 @@ def _archives(
         elif way is DeliveryFormat.MOODLE and not _is_of_person(origin, to):
             notes.append(
                 f"{student}/{assignment}: not on the roster, so Moodle's number {origin.number} "
-                "may be that of a group: import a roster with this person, or with groups"
+                "may belong to a group: import a roster with this person, or one with the groups"
             )
             waits = True
         elif name := _NAMES[way](origin):
