@@ -175,15 +175,15 @@ def _random_result(step: RecordedCall, by_chance: bool) -> Message | None:
 @contextmanager
 def _unset_memory_is_nan() -> Iterator[None]:
     """Makes `torch.empty` return nan, or the largest integer, until the block ends."""
-    before = torch.are_deterministic_algorithms_enabled()
-    only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    before = torch.get_deterministic_debug_mode()
+    # does the same as `use_deterministic_algorithms`, which would import torch's compiler (1 s)
+    torch.set_deterministic_debug_mode("warn")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        torch.use_deterministic_algorithms(before, warn_only=only_warns)
+        torch.set_deterministic_debug_mode(before)
 
 
 def _has_nan(value: Any) -> bool:
