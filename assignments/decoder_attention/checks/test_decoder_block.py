@@ -13,7 +13,7 @@ SIZES = (4, 1, 4)
 
 
 def _block(expect: Expect) -> ExpectLayer:
-    """Builds a block that can be computed by hand; its attention averages all tokens so far."""
+    """Builds a block that can be computed by hand, whose attention gives the mean of the past."""
     layer = expect.layer("DecoderBlock", *SIZES)
     weights = {}
     for name in ("W_query", "W_key", "W_value", "out_proj"):

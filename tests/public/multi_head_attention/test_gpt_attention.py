@@ -164,7 +164,7 @@ def test_causal_self_attention_called_in_other_ways(expect: Expect) -> None:
 
 
 def _showing(p: float, q: float) -> tuple[SimpleNamespace, dict[str, torch.Tensor]]:
-    """Returns a configuration and weights such that outputs show the attention weights of 8 tokens.
+    """Returns a configuration and weights with which outputs show the weights of 8 tokens.
 
     There are two heads of 9 columns, and proj adds 3 to every output.
     """
