@@ -89,10 +89,15 @@ LATER = {"autograder.student.notebook_tools", "autograder.student.tracing", "pdb
 
 @pytest.fixture(scope="module")
 def loads(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """Returns the modules that one `check` loads after torch, and the files of all commands."""
+    """Returns the modules that one `check` loads after torch, and the files of all commands.
+
+    The file has a correct and a wrong answer, because only a wrong one is explained.
+    """
     folder = tmp_path_factory.mktemp("student") / "simplified_attention"
     shutil.copytree(ASSIGNMENT, folder)
-    shutil.copy(ROOT / "solutions" / folder.name / "scores.py", folder)
+    right = (ROOT / "solutions" / folder.name / "scores.py").read_text(encoding="utf-8")
+    wrong = "\ndef attention_scores(queries, keys):\n    return 2 * queries @ keys.mT\n"
+    (folder / "scores.py").write_text(right + wrong, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=folder, env=environment,
                           capture_output=True, text=True)  # fmt: skip
