@@ -51,8 +51,9 @@ FAST := $(addprefix tests/autograder/,test_architecture.py test_deadlines.py cla
 # apart from `test`, because measuring makes tests of our own code take up to twice as long
 .PHONY: coverage
 coverage: setup-test ## run all tests, and print the lines and branches of the grader that they do not execute
-	@$(ALL_TESTS) --cov --cov-branch --cov-report=
-	@$(PY) -m coverage report --show-missing --skip-covered --sort cover
+	@$(ALL_TESTS) --cov --cov-branch --cov-report= $(PYTEST); tests=$$?; \
+	$(PY) -m coverage report --show-missing --skip-covered --sort cover; floor=$$?; \
+	exit $$((tests ? tests : floor))
 
 ##@ Course content
 
