@@ -889,6 +889,38 @@ class mask_without_new_dimensions(_Cross):
 
 @misconception(
     "CrossAttention",
+    confuses="a mask (B, S) with one for scores (B, H, T, S): the samples of the mask line "
+    "up with the queries",
+    hint="Align the shape of your mask with that of the scores from the right. Which dimension "
+    "does B line up with?",
+)
+class mask_without_new_dimensions_and_the_shape_of_x(_Cross):
+    def forward(self, x, context, key_padding_mask=None):
+        q, k, v = map(self.split, self.project(x, context))
+        scores = q @ k.mT / self.scale()
+        if key_padding_mask is not None:
+            scores = scores.masked_fill(key_padding_mask, -torch.inf)
+        heads = self.weights(scores) @ v
+        return self.out_proj(heads.transpose(1, 2).reshape(x.shape))
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a mask (B, S) with one for scores (B, H, T, S): the samples of the mask line "
+    "up with the queries",
+    hint="Align the shape of your mask with that of the scores from the right. Which dimension "
+    "does B line up with?",
+)
+class mask_without_new_dimensions_in_every_call(_Cross):
+    def forward(self, x, context, key_padding_mask=None):
+        if key_padding_mask is None:
+            key_padding_mask = torch.zeros(context.shape[:2], dtype=torch.bool, device=x.device)
+        heads = _attend(*map(self.split, self.project(x, context)), key_padding_mask)
+        return self.out_proj(heads.transpose(1, 2).reshape(x.shape))
+
+
+@misconception(
+    "CrossAttention",
     confuses="the heads of one sample with the samples: the mask is repeated in the wrong order, "
     "so samples get the masks of other samples",
     hint="If heads and samples share a dimension, does row 1 belong to sample 1, or to head 1 of "

@@ -65,6 +65,30 @@ def heads_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
+    confuses="repeating with broadcasting, which repeats only a size of 1: keys or values still "
+    "have fewer heads than the queries when they are multiplied",
+    hint="Print the shapes of queries, keys and values right before each product. How many heads "
+    "does each of them have?",
+)
+def heads_not_repeated(queries, keys, values):
+    _checked(queries, keys)
+    return _attend(queries, keys, values)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="repeating with broadcasting, which repeats only a size of 1: keys or values still "
+    "have fewer heads than the queries when they are multiplied, and numbers of heads "
+    "that do not divide raise no ValueError",
+    hint="Print the shapes of queries, keys and values right before each product. How many heads "
+    "does each of them have?",
+)
+def heads_neither_repeated_nor_checked(queries, keys, values):
+    return _attend(queries, keys, values)
+
+
+@misconception(
+    "grouped_query_attention",
     confuses="repeating heads with repeating samples: a sample uses keys of other samples",
     hint="Call it with two different samples. Does the first one use keys of the second?",
 )
@@ -324,6 +348,34 @@ class _Grouped(nn.Module):
 class layer_heads_in_turns(_Grouped):
     def share(self, heads):
         return heads.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="repeating with broadcasting, which repeats only a size of 1: keys or values still "
+    "have fewer heads than the queries when they are multiplied",
+    hint="Print the shapes of queries, keys and values right before each product. How many heads "
+    "does each of them have?",
+)
+class layer_heads_not_repeated(_Grouped):
+    def share(self, heads):
+        return heads
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="repeating with broadcasting, which repeats only a size of 1: keys or values still "
+    "have fewer heads than the queries when they are multiplied, and numbers of heads "
+    "that do not divide are accepted by the constructor",
+    hint="Print the shapes of queries, keys and values right before each product. How many heads "
+    "does each of them have?",
+)
+class layer_heads_neither_repeated_nor_checked(_Grouped):
+    def check(self, d_model, num_heads, num_kv_heads):
+        pass
+
+    def share(self, heads):
+        return heads
 
 
 @misconception(
