@@ -42,6 +42,8 @@ _COMPARE = "compare with the reference solution"
 #: this package's folder; students should not see its lines in tracebacks
 _PACKAGE = Path(__file__).resolve().parents[1]
 _WAYS = "other ways to write it, and what they cost"
+#: a result of `retry` with more lines is shortened below its cell, to so many at each end
+_MOST_LINES, _AT_EACH_END = 40, 10
 
 explain_missing_names()
 
@@ -116,7 +118,7 @@ def retry(question: object) -> Any:
     """Repeats the call that makes a check fail, with the same numbers and weights.
 
     Returns what your answer returns, and raises what your answer raises; you can also use
-    `breakpoint()`.
+    `breakpoint()`. If a long result is displayed below the cell, lines in the middle are left out.
     """
     __tracebackhide__ = True  # IPython leaves this function out of tracebacks
     name, namespace = _name_of(question), sys._getframe(1).f_globals
@@ -124,12 +126,38 @@ def retry(question: object) -> Any:
         step, _ = _failing(name, namespace)
         if step is None:
             raise UserError(NO_CALL)
-        return again(step)
+        value = again(step)
     except AutograderError as error:
         _show(notice("✗", str(error)))
         return None
     except Exception as error:
         raise error.with_traceback(_from_answer(error.__traceback__, namespace)) from None
+    _shorten_below_this_cell(value, name)
+    return value
+
+
+def _shorten_below_this_cell(value: Any, question: str) -> None:
+    """Leaves out lines in the middle if the running cell displays a long value.
+
+    The value is not changed, and `print` and later cells show all of it.
+    """
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:  # no notebook displays the value
+        return
+    formatter = shell.display_formatter.formatters["text/plain"]
+    lines = str(formatter(value)).splitlines()
+    if len(lines) <= _MOST_LINES:
+        return
+    more = f'... {len(lines) - 2 * _AT_EACH_END} more lines: print(retry("{question}")) shows them'
+    text = "\n".join([*lines[:_AT_EACH_END], more, *lines[-_AT_EACH_END:]])
+    printers = formatter.singleton_printers
+    printers[id(value)] = lambda value, printer, cycle: printer.text(text)
+
+    def restore(_: object) -> None:
+        printers.pop(id(value), None)
+        shell.events.unregister("post_run_cell", restore)
+
+    shell.events.register("post_run_cell", restore)
 
 
 def _from_answer(

@@ -290,6 +290,25 @@ def test_a_repeated_call_keeps_lines_of_a_failing_library(here: Path) -> None:
     assert Path(str(failure.traceback[-1].path)).name == "library.py"
 
 
+def test_a_long_result_is_short_only_below_its_cell(here: Path) -> None:
+    cells = [
+        "import torch\nfrom autograder.student import retry",
+        "def half(x):\n    return torch.zeros(60, 2)",
+        'again = retry("half")\nprint(again)\nagain',
+        "again",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, cells)])
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(here)}}).execute()
+    printed, below = notebook.cells[2].outputs
+    (later,) = notebook.cells[3].outputs
+    lines = below["data"]["text/plain"].splitlines()
+
+    assert len(lines) == 21
+    assert lines[10] == '... 40 more lines: print(retry("half")) shows them'
+    assert len(printed["text"].splitlines()) == 60
+    assert later["data"]["text/plain"] == printed["text"].strip()
+
+
 def test_long_names_break_on_a_narrow_page() -> None:
     page = as_html(CheckedQuestion("a_question_with_a_long_name", Standing.PASSED))
     assert "overflow-wrap:anywhere" in page.partition(">")[0]
