@@ -1,6 +1,6 @@
 """Hidden suite of `causal_attention`: 30 of the assignment's 100 points.
 
-Dropout is tested by properties that every draw has, and by statistics that refuse a right answer
+Dropout is tested by properties that every draw has, and by statistics that reject a right answer
 less than once in a million runs.
 """
 
@@ -52,7 +52,7 @@ def test_batch_of_full_length(expect: Expect, draw: Draw) -> None:
         "weights times values"
     )
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
-    other = expect.layer(NAME, 3, 3, 3, 0.0, False, scale=0.7)  # with another context length
+    other = expect.layer(NAME, 3, 3, 3, 0.0, False, scale=0.7)  # a different context length
     layer.same(draw.normal(2, 6, 3), likely=likely)
     # with as many tokens as items and entries, a wrong dimension raises no error
     other.same(draw.normal(3, 3, 3), likely=likely)
@@ -81,7 +81,7 @@ def test_sequence_shorter_than_the_context(expect: Expect, draw: Draw) -> None:
 def test_a_token_of_zeros(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
     x = draw.normal(2, 5, 3)
-    x[:, 2] = 0.0  # like padding, so all scores of this query are 0
+    x[:, 2] = 0.0  # as in padding: all scores of this query are 0
     layer.same(
         x,
         likely="a score of 0 is a score like any other: mask the future by position, not by the "
@@ -111,7 +111,7 @@ def test_sequence_longer_than_the_context_raises(expect: Expect, draw: Draw) -> 
     length = draw.integer(3, 40)
     layer = expect.layer(NAME, 3, 5, length, 0.0)
     layer.raises(draw.normal(2, length + 1, 3), error=ValueError, likely=likely)
-    for more in (draw.integer(2, 60), length):  # multiples are refused as well
+    for more in (draw.integer(2, 60), length):  # multiples are not accepted, either
         longer = draw.normal(1, length + more, 3)
         layer.eval().raises(longer, error=ValueError, likely=likely)
     one = expect.layer(NAME, 3, 5, 1, 0.0)
@@ -137,7 +137,7 @@ def test_evaluation_drops_nothing(expect: Expect, draw: Draw) -> None:
 TOKENS, WIDTH, BATCH, P = 8, 11, 64, 0.33
 
 
-class _Dropout:
+class _TrainingLayer:
     """A layer in train mode, a batch that repeats one sequence, and the weights without dropout."""
 
     def __init__(self, expect: Expect, draw: Draw, likely: str, p: float = P) -> None:
@@ -176,7 +176,7 @@ class _Dropout:
         off = float((used @ self._values - got.detach()).abs().max())
         self.layer.that(
             off < 1e-3,
-            got=_what_is_dropped(got),
+            got=_impossible_contexts(got),
             expected="sums of value vectors, each multiplied as a whole by one weight",
             likely=self._likely,
         )
@@ -186,8 +186,8 @@ class _Dropout:
         return (used < self.weights / 10) & self.present
 
 
-def _what_is_dropped(context: torch.Tensor) -> str:
-    """Describes context vectors that no attention weights give."""
+def _impossible_contexts(context: torch.Tensor) -> str:
+    """Describes context vectors that no attention weights can produce."""
     zeros = (context == 0).double().mean(dim=(0, 2))  # (T,)
     if float(zeros[-1]) > 0.1:
         return "context vectors in which single entries are 0"
@@ -204,7 +204,7 @@ def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw, p
         "multiplied by 1 / (1 - p); nothing in the scores, values or result is dropped, and rows "
         "are not normalized again"
     )
-    dropout = _Dropout(expect, draw, likely, p)
+    dropout = _TrainingLayer(expect, draw, likely, p)
     used = dropout.used()
     dropped = dropout.dropped(used)
     kept = dropout.present & ~dropped
@@ -225,7 +225,7 @@ def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw, p
 
 
 def _equal_scores(name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """Returns weights with which all scores are equal and not 0, and values show the weights."""
+    """Returns weights that make all scores equal and not 0, and values that show the weights."""
     return shown_weights(shape[1]) if name == "W_value.weight" else torch.full(shape, 0.5)
 
 
@@ -234,7 +234,7 @@ def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> N
     likely = (
         "each attention weight is dropped independently, for each query and each item of the batch"
     )
-    dropout = _Dropout(expect, draw, likely)
+    dropout = _TrainingLayer(expect, draw, likely)
     dropped, present = dropout.dropped(dropout.used()), dropout.present
     problem = dependence_problem(dropped, P, present) or rate_problem(dropped, P, present)
     dropout.layer.that(
@@ -262,7 +262,7 @@ def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> N
 @pytest.mark.question(NAME, points=1)
 def test_training_drops_other_weights_in_every_call(expect: Expect, draw: Draw) -> None:
     likely = "draw new random numbers in every call: set no seed and keep no pattern"
-    dropout = _Dropout(expect, draw, likely)
+    dropout = _TrainingLayer(expect, draw, likely)
     problem = repeat_problem([dropout.dropped(dropout.used())[dropout.present] for _ in range(5)])
     dropout.layer.that(
         problem is None,

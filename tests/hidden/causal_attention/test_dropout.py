@@ -1,6 +1,6 @@
 """Hidden suite of `dropout`: 30 of the assignment's 100 points.
 
-Random results are tested by properties that every draw has, and by statistics that refuse a right
+Random results are tested by properties that every draw has, and by statistics that reject a right
 answer less than once in a million runs.
 """
 
@@ -24,15 +24,15 @@ from autograder.suite.traits import CustomInput, Tensor, Traits, check_trait, ro
 
 RULES = rules_of(__file__)
 #: ranges of rates at which hardly anything is dropped or kept
-RARE, NEARLY_ALL = (0.001, 0.049), (0.951, 0.999)
+LOW_RATES, HIGH_RATES = (0.001, 0.049), (0.951, 0.999)
 #: rates that two decimals would round to 0 or 0.01
-RAREST = (0.001, 0.009)
+LOWEST_RATES = (0.001, 0.009)
 #: rates below 1 in 256, which random numbers of 8 bits can't represent
-COARSE = (0.001, 0.002)
+RATES_BELOW_8_BITS = (0.001, 0.002)
 #: a shape with more than 2 ** 16 entries, so that a repeated pattern of that length is noticed
-MANY = (300, 250)
+LARGE_SHAPE = (300, 250)
 #: more calls than a stock of 64 patterns would last
-FAR_APART = 70
+MANY_CALLS = 70
 ON_ITS_OWN = "each entry is dropped or kept independently of the others"
 
 
@@ -40,7 +40,7 @@ ON_ITS_OWN = "each entry is dropped or kept independently of the others"
 
 
 def _entries(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Draws entries of both signs that are not near zero, so a zero in the result was dropped."""
+    """Draws entries of both signs, none of them near zero: a zero in the result was dropped."""
     sizes = draw.uniform(*shape, low=0.5, high=2.0, dtype=dtype)
     return torch.where(draw.uniform(*shape) < 0.5, -sizes, sizes)
 
@@ -59,10 +59,10 @@ def _dropped(expect: Expect, got: object, x: torch.Tensor) -> torch.Tensor:
     return got.detach() == 0
 
 
-def _kept_or_dropped(
+def _checked_pattern(
     expect: Expect, got: object, x: torch.Tensor, p: float, likely: str
 ) -> torch.Tensor:
-    """Returns which entries were dropped; fails if any other one is not x / (1 - p)."""
+    """Returns which entries were dropped; fails if any other entry is not x / (1 - p)."""
     zeros = _dropped(expect, got, x)
     text = difference(got, torch.where(zeros, torch.zeros_like(x), x / (1 - p)))
     assert isinstance(got, torch.Tensor)
@@ -152,13 +152,13 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         ((0.101, 0.299), _entries(draw, 1200)),
         ((0.601, 0.799), _entries(draw, 2, 1, 540, 1)),
         ((0.301, 0.449), _entries(draw, 2, 36, 15, dtype=torch.float64).transpose(1, 2)),
-        (RAREST, _entries(draw, 3, 100, 100)),
-        (NEARLY_ALL, _entries(draw, 3, 100, 100)),
+        (LOWEST_RATES, _entries(draw, 3, 100, 100)),
+        (HIGH_RATES, _entries(draw, 3, 100, 100)),
     ):
         p = drawn_rate(draw, low, high)
         # `training` decides whether entries are dropped, even if gradients are off
         got = expect.result("dropout", x, p, likely=likely, no_grad=low == 0.101)
-        dropped = _kept_or_dropped(expect, got, x, p, likely)
+        dropped = _checked_pattern(expect, got, x, p, likely)
         expect.that(
             bool(dropped.any()) and not bool(dropped.all()),
             got=f"{int(dropped.sum())} of {x.numel()} entries were dropped",
@@ -177,8 +177,8 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
     for (low, high), shape in (
         ((0.151, 0.249), (50, 100)),
         ((0.851, 0.949), (50, 100)),
-        (RARE, (3, 100, 100)),
-        (NEARLY_ALL, (3, 100, 100)),
+        (LOW_RATES, (3, 100, 100)),
+        (HIGH_RATES, (3, 100, 100)),
     ):
         p = drawn_rate(draw, low, high)
         x = _entries(draw, *shape)
@@ -196,8 +196,8 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
             likely=likely,
         )
     # 8-bit random numbers are below such a rate in one of 256 cases
-    p = drawn_rate(draw, *COARSE)
-    x = _entries(draw, *MANY)
+    p = drawn_rate(draw, *RATES_BELOW_8_BITS)
+    x = _entries(draw, *LARGE_SHAPE)
     problem = rate_problem(_dropped(expect, expect.result("dropout", x, p, likely=likely), x), p)
     expect.that(problem is None, got=f"{problem}", expected=f"about {p:.1%} of them", likely=likely)
 
@@ -217,7 +217,7 @@ def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
         expect.that(problem is None, got=f"{problem}", expected=ON_ITS_OWN, likely=likely)
     # two entries may determine a third, and a pattern may be repeated far away
     p = drawn_rate(draw, 0.301, 0.449)
-    x = _entries(draw, *MANY)
+    x = _entries(draw, *LARGE_SHAPE)
     dropped = _dropped(expect, expect.result("dropout", x, p, likely=likely), x)
     problem = rate_problem(dropped, p) or neighbours_problem(dropped, p) or echo_problem([dropped])
     expect.that(problem is None, got=f"{problem}", expected=ON_ITS_OWN, likely=likely)
@@ -229,7 +229,7 @@ def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
         "draw new random numbers in every call: set no seed and keep no pattern; the number of "
         "dropped entries is random, too"
     )
-    x = -_entries(draw, 80, 75).abs()  # negative entries are dropped as well
+    x = -_entries(draw, 80, 75).abs()  # negative entries must be dropped, too
     small = _entries(draw, 20, 20)
     calls = []
     for turn in range(7):
@@ -241,10 +241,10 @@ def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
     # enough calls to use up a stock of patterns
     calls = [
         _dropped(expect, expect.result("dropout", small, 0.3, likely=likely), small)
-        for _ in range(FAR_APART)
+        for _ in range(MANY_CALLS)
     ]
     problem = copied_problem(calls)
-    expected = f"{FAR_APART} independent calls"
+    expected = f"{MANY_CALLS} independent calls"
     expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
 
 
@@ -260,7 +260,7 @@ def test_gradient_reaches_kept_entries(expect: Expect, draw: Draw) -> None:
         cotangent = draw.normal(*shape, dtype=dtype)
         way = GradientOptions(results=dtype == torch.float64)
         pulled = expect.pulled("dropout", x, 0.4, cotangent=cotangent, likely=likely, options=way)
-        dropped = _kept_or_dropped(expect, pulled.value, x, 0.4, likely)
+        dropped = _checked_pattern(expect, pulled.value, x, 0.4, likely)
         expect.that(
             bool(dropped.any()) and not bool(dropped.all()),
             got=f"{int(dropped.sum())} of {x.numel()} entries were dropped",
@@ -325,7 +325,7 @@ def _dropped_weights(
     return used.abs() < 1e-3
 
 
-def _kept_weights(
+def _checked_weights(
     expect: Expect,
     got: object,
     weights: torch.Tensor,
@@ -333,13 +333,13 @@ def _kept_weights(
     p: float,
     likely: str,
 ) -> torch.Tensor:
-    """Returns which weights were dropped; fails if any other one is not its value / (1 - p)."""
+    """Returns which weights were dropped; fails if another weight is not divided by 1 - p."""
     dropped = _dropped_weights(expect, got, weights, values, likely)
     text = difference(got, weights.masked_fill(dropped, 0.0) / (1 - p) @ values)
     if text is not None and isinstance(got, torch.Tensor):
         used = got.detach() @ torch.linalg.pinv(values)
         text = factor_problem(used[~dropped], weights[~dropped], p) or text
-        text += _where_sums_stay(used, weights)
+        text += _unchanged_sums(used, weights)
     expect.that(
         text is None,
         got=f"{text}",
@@ -349,7 +349,8 @@ def _kept_weights(
     return dropped
 
 
-def _where_sums_stay(used: torch.Tensor, weights: torch.Tensor) -> str:
+def _unchanged_sums(used: torch.Tensor, weights: torch.Tensor) -> str:
+    """Describes rows of weights whose sums are 1, or the same as before dropout."""
     sums = used.sum(dim=-1)
     if torch.allclose(sums, torch.ones_like(sums), atol=1e-6):
         return "; the weights of each row sum to 1"
@@ -418,7 +419,7 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         arguments = (weights, values, p)
         no_grad = p == 0.62  # only `training` decides whether weights are dropped
         got = expect.result("dropout_attention_weights", *arguments, likely=likely, no_grad=no_grad)
-        dropped = _kept_weights(expect, got, weights, values, p, likely)
+        dropped = _checked_weights(expect, got, weights, values, p, likely)
         expect.that(
             bool(dropped.any()) and not bool(dropped.all()),
             got=f"{int(dropped.sum())} of {weights.numel()} weights were dropped",
@@ -432,9 +433,9 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
             expected="each weight dropped independently",
             likely=likely,
         )
-    for (low, high), shape in ((COARSE, MANY), (NEARLY_ALL, (150, 200))):
+    for (low, high), shape in ((RATES_BELOW_8_BITS, LARGE_SHAPE), (HIGH_RATES, (150, 200))):
         p = drawn_rate(draw, low, high)
-        dropped = _shown(expect, draw, p, shape, likely)
+        dropped = _pattern_in_identity(expect, draw, p, shape, likely)
         problem = (
             rate_problem(dropped, p)
             or dependence_problem(dropped, p)
@@ -448,7 +449,7 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         )
 
 
-def _shown(
+def _pattern_in_identity(
     expect: Expect,
     draw: Draw,
     p: float,
@@ -476,7 +477,7 @@ def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
     # orthonormal rows, from which weights can be computed even in float32
     values = torch.linalg.qr(draw.normal(4, 3, 14, 14)).Q[..., :10, :].contiguous()
     got = expect.result("dropout_attention_weights", weights, values, 0.3, likely=likely)
-    dropped = _kept_weights(expect, got, weights, values, 0.3, likely)
+    dropped = _checked_weights(expect, got, weights, values, 0.3, likely)
     problem = dependence_problem(dropped, 0.3) or rate_problem(dropped, 0.3)
     expect.that(
         problem is None,
@@ -486,7 +487,7 @@ def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
     )
     # two entries may determine a third, and a pattern may be repeated far away
     p = drawn_rate(draw, 0.301, 0.449)
-    dropped = _shown(expect, draw, p, MANY, likely)
+    dropped = _pattern_in_identity(expect, draw, p, LARGE_SHAPE, likely)
     problem = rate_problem(dropped, p) or neighbours_problem(dropped, p) or echo_problem([dropped])
     expect.that(problem is None, got=f"{problem}", expected=ON_ITS_OWN, likely=likely)
 
@@ -522,7 +523,10 @@ def test_a_value_is_used_whole(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("dropout_attention_weights", points=1)
 def test_every_call_drops_other_weights(expect: Expect, draw: Draw) -> None:
     likely = "draw new random numbers in every call: set no seed and keep no pattern"
-    calls = [_shown(expect, draw, 0.4, (80, 75), likely, no_grad=turn > 3) for turn in range(7)]
+    calls = [
+        _pattern_in_identity(expect, draw, 0.4, (80, 75), likely, no_grad=turn > 3)
+        for turn in range(7)
+    ]
     groups = torch.stack(calls[:3], -1).view(-1, 3)
     problem = (
         repeat_problem(calls) or dependence_problem(calls[0], 0.4) or groups_problem(groups, 0.4)
@@ -531,9 +535,9 @@ def test_every_call_drops_other_weights(expect: Expect, draw: Draw) -> None:
     expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
     # enough calls to use up a stock of patterns
     problem = copied_problem(
-        [_shown(expect, draw, 0.4, (20, 20), likely) for _ in range(FAR_APART)]
+        [_pattern_in_identity(expect, draw, 0.4, (20, 20), likely) for _ in range(MANY_CALLS)]
     )
-    expected = f"{FAR_APART} independent calls"
+    expected = f"{MANY_CALLS} independent calls"
     expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
 
 
@@ -568,7 +572,7 @@ def _check_gradient(
     pulled = expect.pulled(
         "dropout_attention_weights", *arguments, cotangent=cotangent, likely=likely, options=options
     )
-    dropped = _kept_weights(expect, pulled.value, weights, values, 0.3, likely)
+    dropped = _checked_weights(expect, pulled.value, weights, values, 0.3, likely)
     to_weights = (cotangent @ values.mT).masked_fill(dropped, 0.0) / 0.7
     to_values = weights.masked_fill(dropped, 0.0).mT @ cotangent / 0.7
     for place, name, expected in ((0, "weights", to_weights), (1, "values", to_values)):

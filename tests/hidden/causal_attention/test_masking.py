@@ -23,16 +23,16 @@ def _softmax(scores: torch.Tensor) -> torch.Tensor:
     return torch.softmax(scores, dim=-1)
 
 
-def _first_less_second(weights: torch.Tensor) -> torch.Tensor:
-    """Returns the difference of the first two weights in each row that has both, times 1000."""
+def _scaled_difference(weights: torch.Tensor) -> torch.Tensor:
+    """Returns 1000 times the difference of the first two weights, in each row that has both."""
     return 1000.0 * (weights[..., 1:, 0] - weights[..., 1:, 1])
 
 
 # causal_mask: 8 points
 
 
-def _same_truth(expect: Expect, num_tokens: int, likely: str) -> None:
-    """Checks the mask as a table of true and false entries, whatever its dtype is."""
+def _check_entries(expect: Expect, num_tokens: int, likely: str) -> None:
+    """Checks which entries of the mask are true, whatever its dtype is."""
     expected = expect.solution.call("causal_mask", (num_tokens,)).value
     got = expect.result("causal_mask", num_tokens, likely=likely)
     is_tensor = isinstance(got, torch.Tensor)
@@ -53,14 +53,14 @@ def _same_truth(expect: Expect, num_tokens: int, likely: str) -> None:
 @pytest.mark.question("causal_mask", points=1)
 def test_one_token_and_two_tokens(expect: Expect) -> None:
     alone = "a token may look at itself, so with one token nothing is forbidden"
-    _same_truth(expect, 1, alone)
+    _check_entries(expect, 1, alone)
     two = "with two tokens, only one entry is True: token 0 must not look at token 1"
-    _same_truth(expect, 2, two)
+    _check_entries(expect, 2, two)
 
 
 @pytest.mark.question("causal_mask", points=3)
 def test_only_the_future_is_forbidden(expect: Expect, draw: Draw) -> None:
-    _same_truth(
+    _check_entries(
         expect,
         draw.integer(4, 5),
         likely="row t belongs to query t: only entries to the right of the diagonal are True; "
@@ -155,7 +155,7 @@ def test_double_precision_of_strided_weights(expect: Expect, draw: Draw) -> None
         likely=DIGITS,
     )
     alike = draw.uniform(2, 5, 5, low=0.999, high=1.001, dtype=torch.float64)
-    expect.same("mask_and_renormalize", alike, likely=DIGITS, after=_first_less_second)
+    expect.same("mask_and_renormalize", alike, likely=DIGITS, after=_scaled_difference)
 
 
 # mask_scores: 10 points. The softmax of the scores is compared.
@@ -366,10 +366,11 @@ def test_causal_mask_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, CAUSAL_MASK, trait)
 
 
-def _even(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Draws weights of similar size, so the first row's visible one counts in the sum of the row.
+def _similar_weights(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Draws weights of similar size, so that the visible weight of row 0 matters in that row's sum.
 
-    The last row sums to one, but is divided by its sum like the others, as the gradient shows.
+    The last row already sums to one, but must still be divided by its sum: only then is its
+    gradient right.
     """
     weights = draw.uniform(*shape, low=0.5, high=1.5, dtype=dtype)
     weights[..., -1:, :] /= weights[..., -1:, :].sum(dim=-1, keepdim=True)
@@ -378,7 +379,7 @@ def _even(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tenso
 
 RENORMALIZE = Traits(
     "mask_and_renormalize",
-    [Tensor("... T T", _even)],
+    [Tensor("... T T", _similar_weights)],
     # subtracting the future's sum is right, but too inexact in float32 for 128 tokens
     dtype=torch.float64,
     factors=(32,),
@@ -392,10 +393,10 @@ RENORMALIZE = Traits(
 def test_mask_and_renormalize_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, RENORMALIZE, trait)
     if trait == "gradients":
-        _finite_where_weights_are_zero(expect)
+        _check_gradients_at_zero(expect)
 
 
-def _finite_where_weights_are_zero(expect: Expect) -> None:
+def _check_gradients_at_zero(expect: Expect) -> None:
     """Checks that gradients are finite for weights of zero.
 
     Gradients at zero are not compared, because right formulas may differ for negative weights.

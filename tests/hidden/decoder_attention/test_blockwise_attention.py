@@ -43,7 +43,7 @@ def _inputs(
 def _with_scores(
     draw: Draw, scores: torch.Tensor, size: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Returns float64 queries, keys and values whose scaled scores are the given (T, S).
+    """Returns float64 queries, keys and values whose scaled scores are the given ones, (T, S).
 
     A query has `size` entries, or as many as there are queries.
     """
@@ -61,11 +61,11 @@ def _two_samples(draw: Draw, scores: torch.Tensor) -> list[torch.Tensor]:
     return [torch.stack(pair) for pair in pairs]
 
 
-def _far_apart(draw: Draw, num_keys: int) -> torch.Tensor:
-    """Makes rows of scores up to 1e3: high, low, rising, falling, wide, near, and partly near.
+def _varied_scores(draw: Draw, num_keys: int) -> torch.Tensor:
+    """Returns rows of scores up to 1000: high, low, rising, falling, shuffled, and two near zero.
 
-    In the last row, the keys after the second one score 13 less, so they have small weights that
-    still count.
+    In the last row, the keys after the second one score 13 less: their weights are small, but still
+    matter.
     """
     near = draw.uniform(num_keys, low=-2.0, high=2.0, dtype=DOUBLE)
     steps = torch.linspace(-1, 1, num_keys, dtype=DOUBLE)
@@ -91,12 +91,12 @@ def test_output_and_log_sum_exp(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(ATTEND, points=1)
 def test_a_block_of_large_scores(expect: Expect, draw: Draw) -> None:
-    queries, keys, values = _two_samples(draw, _far_apart(draw, 6))
+    queries, keys, values = _two_samples(draw, _varied_scores(draw, 6))
     expect.same(ATTEND, queries[:, :1], keys, values, likely=LARGE_SCORES)
     heads = (queries[:, None], keys[:, None], values[:, None])
     expect.same(ATTEND, *heads, likely=LARGE_SCORES)
     # with long vectors, scores must be divided by the square root of their size
-    long = _with_scores(draw, _far_apart(draw, 3), draw.integer(2049, 4096))
+    long = _with_scores(draw, _varied_scores(draw, 3), draw.integer(2049, 4096))
     expect.same(ATTEND, *long, likely=LARGE_SCORES)
 
 
@@ -105,7 +105,7 @@ def test_gradient_of_large_scores_and_no_softmax(expect: Expect, draw: Draw) -> 
     args = _inputs(draw, 2, tokens=3, keys=4)
     check_rule(expect, ATTEND_TRAITS, RULES[ATTEND])
     expect.same(ATTEND, *args, likely=BOTH)
-    expect.gradients(ATTEND, *_with_scores(draw, _far_apart(draw, 5)), likely=GRADIENT)
+    expect.gradients(ATTEND, *_with_scores(draw, _varied_scores(draw, 5)), likely=GRADIENT)
 
 
 # merge_blocks: 6 points
@@ -168,7 +168,7 @@ def test_an_empty_block_on_either_side(expect: Expect, draw: Draw) -> None:
         nothing, empty = torch.zeros_like(one), torch.full_like(lse, -INF)
         expect.same(MERGE, nothing, empty, other, other_lse, likely=EMPTY)
         expect.same(MERGE, one, lse, nothing, empty, likely=EMPTY)
-    # an empty block is known by its lse, not by an output of zero
+    # an empty block is recognized by its log-sum-exp, not by an output of zero
     expect.same(MERGE, nothing, lse, other, other_lse, likely=EMPTY)
     expect.same(MERGE, one, lse, nothing, other_lse, likely=EMPTY)
     # the block is empty only for some queries
@@ -233,7 +233,7 @@ def test_the_smallest_and_the_largest_blocks(expect: Expect, draw: Draw) -> None
 
 @pytest.mark.question(BLOCKWISE, points=1)
 def test_large_scores_in_any_order(expect: Expect, draw: Draw) -> None:
-    args = _two_samples(draw, _far_apart(draw, 7))
+    args = _two_samples(draw, _varied_scores(draw, 7))
     heads = [arg[:, None] for arg in args]
     alone = [args[0][0, :1], args[1][0], args[2][0]]
     # different numbers of dimensions, a single query, and one block with all keys
@@ -246,7 +246,7 @@ def test_gradient_of_large_scores_in_blocks_and_no_softmax(expect: Expect, draw:
     args = (*_inputs(draw, 2, keys=5, dtype=DOUBLE), 2)
     check_rule(expect, BLOCKWISE_TRAITS, RULES[BLOCKWISE])
     expect.same(BLOCKWISE, *args, likely=EXACT)
-    expect.gradients(BLOCKWISE, *_with_scores(draw, _far_apart(draw, 5)), 2, likely=GRADIENT)
+    expect.gradients(BLOCKWISE, *_with_scores(draw, _varied_scores(draw, 5)), 2, likely=GRADIENT)
 
 
 # general properties, tested from declarations
@@ -284,10 +284,10 @@ def test_merge_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, MERGE_TRAITS, trait)
 
 
-def _lifted(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Draws inputs whose float64 scores are far above zero and near each other.
+def _high_scoring(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Draws inputs whose scores, in float64, are far above zero and close to each other.
 
-    There, float32 loses digits in every draw, and every key has a weight that counts.
+    With such scores, float32 loses digits in every draw, and no weight is negligible.
     """
     made = normal(draw, shape, dtype)
     if dtype == DOUBLE:
@@ -297,7 +297,12 @@ def _lifted(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Ten
 
 BLOCKWISE_TRAITS = Traits(
     BLOCKWISE,
-    [Tensor("... T d", _lifted), Tensor("... S d", _lifted), Tensor("... S d_v"), Size("n")],
+    [
+        Tensor("... T d", _high_scoring),
+        Tensor("... S d", _high_scoring),
+        Tensor("... S d_v"),
+        Size("n"),
+    ],
     loops="T*S*d+T*S*d_v",
     sizes={"n": 3},
     factors=(1, 1, 32),

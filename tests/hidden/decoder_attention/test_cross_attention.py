@@ -133,7 +133,7 @@ def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
     expect.same(ATTENTION, *arguments, padding[:, None], likely=likely)
     many = (draw.normal(3, 70, 5), *arguments[1:])
     expect.same(ATTENTION, *many, padding[:, None], likely=likely)
-    # a mask for all samples, and one that forbids nothing, with queries far apart
+    # a mask for all samples, and a mask that forbids nothing, for queries that are far apart
     expect.same(ATTENTION, *arguments, torch.arange(6) > 3, likely=likely)
     far = rows_far_apart(draw, (3, 4, 1), (3, 6, 1))
     nothing = torch.zeros(4, 1, dtype=torch.bool)
@@ -196,7 +196,7 @@ def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
     expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
     values[:, 3:] *= 1e4  # values of forbidden keys must not matter
     expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
-    # a finite score set before the division by the root of a long query is no longer low enough
+    # a finite fill value is no longer low enough after the division by the square root of a large d
     long = draw.integer(2049, 4096)
     queries, keys = low_queries_and_keys(draw, (1, long), (2, long), torch.float64)
     hidden = torch.tensor([[False, True]])
@@ -332,7 +332,7 @@ def test_padding_in_any_places(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("CrossAttention", points=1)
 def test_when_batch_heads_and_tokens_are_equal(expect: Expect, draw: Draw) -> None:
-    # with equal sizes, swapped dimensions and a swapped x and context raise no error
+    # with equal sizes, neither swapped dimensions nor swapping x and context raises an error
     likely = (
         "compute queries from x, and keys and values from the context; all sizes are equal here, "
         "so swapped dimensions raise no error"

@@ -25,7 +25,7 @@ GO_ON = (
 
 
 def _weights(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """Draws weights with which no score gets large."""
+    """Draws weights that keep all scores small."""
     if name == "attention.out_proj.weight":
         return draw.normal(*shape, scale=1.0)
     if name in ("attention.W_query.weight", "attention.W_key.weight"):
@@ -78,7 +78,7 @@ def test_two_texts_are_written_in_turns(expect: Expect, draw: Draw) -> None:
         Step((_tokens(draw, 1, 1, 8),), after=0),
         Step((_tokens(draw, 1, 1, 8),), after=1),
         Step((_tokens(draw, 1, 2, 8),), after=2),
-        Step((_tokens(draw, 1, 1, 8),), after=2),  # continues the same past differently
+        Step((_tokens(draw, 1, 1, 8),), after=2),  # continues the same past with different tokens
         likely=GO_ON,
     )
 
@@ -112,14 +112,16 @@ def test_moved_and_far_along(expect: Expect, draw: Draw) -> None:
 # general properties, tested from declarations
 
 
-def _wide(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+def _tokens_with_large_spread(
+    draw: Draw, shape: tuple[int, ...], dtype: torch.dtype
+) -> torch.Tensor:
     return _tokens(draw, *shape, dtype=dtype)
 
 
 BLOCK_TRAITS = Traits(
     BLOCK,
     [
-        Tensor("B T 2*H*d", values=_wide),
+        Tensor("B T 2*H*d", values=_tokens_with_large_spread),
         OptionalInput(InputPair(Tensor("B H P 2*d"), Tensor("B H P 2*d"))),
     ],
     build=[Size("2*H*d"), Size("H"), Size("F")],
@@ -128,7 +130,7 @@ BLOCK_TRAITS = Traits(
     loops="B*H*T*P+B*H*T*T",
     sizes={"P": 6},
     largest={"T": 24, "P": 24, "B": 5, "d": 9, "F": 33},
-    smallest={"d": 2},  # a norm of two entries gives -1 and 1, whatever they are
+    smallest={"d": 2},  # a norm of two entries gives -1 and 1, whatever the entries are
     own={"float64": "test_moved_and_far_along"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -126,10 +126,10 @@ HIDDEN = (
 )
 
 
-def _new(
+def _new_positions(
     draw: Draw, num_tokens: int, *, heads: int = 3, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Draws queries, keys and values of new positions: two sequences, sizes 4 and 5."""
+    """Draws queries and keys of size 4 and values of size 5 for new positions of two sequences."""
     shape = (2, heads, num_tokens)
     queries, keys = (draw.normal(*shape, 4, scale=1.5, dtype=dtype) for _ in range(2))
     return queries, keys, draw.normal(*shape, 5, dtype=dtype)
@@ -138,7 +138,7 @@ def _new(
 def _past(
     draw: Draw, num_tokens: int, *, heads: int = 3, dtype: torch.dtype = torch.float32
 ) -> Past:
-    return _new(draw, num_tokens, heads=heads, dtype=dtype)[1:]
+    return _new_positions(draw, num_tokens, heads=heads, dtype=dtype)[1:]
 
 
 @pytest.mark.question(CACHED, points=1)
@@ -147,17 +147,17 @@ def test_without_a_past(expect: Expect, draw: Draw) -> None:
         "without a past, this is causal attention, with scores divided by the square root of the "
         "query size; the present is the pair of the keys and values that were passed in"
     )
-    expect.same(CACHED, *_new(draw, 5), likely=likely)
+    expect.same(CACHED, *_new_positions(draw, 5), likely=likely)
     # with equal heads, tokens and sizes, a wrong dimension raises no error
     square = [draw.normal(3, 3, 3, 3, scale=1.5) for _ in range(3)]
     expect.same(CACHED, *square, None, likely=likely)
-    expect.same(CACHED, *_new(draw, 1, heads=1), likely=likely)
+    expect.same(CACHED, *_new_positions(draw, 1, heads=1), likely=likely)
 
 
 @pytest.mark.question(CACHED, points=1)
 def test_one_new_position(expect: Expect, draw: Draw) -> None:
     for size in (4, 1, 30):
-        expect.same(CACHED, *_new(draw, 1), _past(draw, size), likely=PAST_FIRST)
+        expect.same(CACHED, *_new_positions(draw, 1), _past(draw, size), likely=PAST_FIRST)
 
 
 @pytest.mark.question(CACHED, points=0.5)
@@ -174,21 +174,21 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
 @pytest.mark.question(CACHED, points=1.5)
 def test_several_new_positions(expect: Expect, draw: Draw) -> None:
     for new, old in ((3, 4), (3, 3), (5, 2), (2, 1), (3, 4)):
-        expect.same(CACHED, *_new(draw, new), _past(draw, old), likely=PAST_FIRST)
+        expect.same(CACHED, *_new_positions(draw, new), _past(draw, old), likely=PAST_FIRST)
 
 
 @pytest.mark.question(CACHED, points=1)
 def test_prefill_and_steps_of_two_sequences_in_turns(expect: Expect, draw: Draw) -> None:
     steps = [
-        Step(_new(draw, 4)),
-        Step(_new(draw, 1)),  # a first position has no past
-        Step(_new(draw, 1), after=0),
-        Step(_new(draw, 1), after=1),
-        Step(_new(draw, 3), after=2),
-        Step(_new(draw, 1), after=2),  # continues the same past differently
-        Step(_new(draw, 1), after=3),
+        Step(_new_positions(draw, 4)),
+        Step(_new_positions(draw, 1)),  # a first position has no past
+        Step(_new_positions(draw, 1), after=0),
+        Step(_new_positions(draw, 1), after=1),
+        Step(_new_positions(draw, 3), after=2),
+        Step(_new_positions(draw, 1), after=2),  # continues the same past with different tokens
+        Step(_new_positions(draw, 1), after=3),
     ]
-    for no_grad in (False, True):  # as in training, and as in generation
+    for no_grad in (False, True):  # with gradients as in training, and without as in generation
         expect.steps(
             CACHED,
             *steps,
@@ -203,7 +203,7 @@ def test_double_precision_and_how_it_is_built(expect: Expect, draw: Draw) -> Non
     double = torch.float64
 
     def large(num_tokens: int) -> torch.Tensor:
-        """Draws so many large values that some sums are near zero, which reveals float32."""
+        """Draws many large values: some sums are near zero, which reveals any use of float32."""
         return draw.normal(2, 3, num_tokens, 64, scale=1e3, dtype=double)
 
     check_rule(expect, CACHED_TRAITS, RULES[CACHED])
@@ -211,7 +211,7 @@ def test_double_precision_and_how_it_is_built(expect: Expect, draw: Draw) -> Non
         past = (_past(draw, old, dtype=double)[0], large(old)) if old else None
         expect.same(
             CACHED,
-            *_new(draw, new, dtype=double)[:2],
+            *_new_positions(draw, new, dtype=double)[:2],
             large(new),
             past,
             likely="compute everything in float64 if the inputs are float64, from the scores to "
@@ -232,7 +232,7 @@ def _layer(expect: Expect, d_model: int = 12, num_heads: int = 3) -> ExpectLayer
     return expect.layer(LAYER, d_model, num_heads, scale=1.8 / d_model**0.5)
 
 
-def _heads(
+def _layer_past(
     draw: Draw, num_tokens: int, dtype: torch.dtype = torch.float32, head_dim: int = 4
 ) -> Past:
     """Draws a past of two sequences for a layer of three heads."""
@@ -277,14 +277,14 @@ def test_a_prefill(expect: Expect, draw: Draw) -> None:
 def test_one_token_after_a_past(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect)
     for size in (5, 1, 24):
-        layer.same(draw.normal(2, 1, 12), _heads(draw, size), likely=GO_ON)
+        layer.same(draw.normal(2, 1, 12), _layer_past(draw, size), likely=GO_ON)
 
 
 @pytest.mark.question(LAYER, points=1)
 def test_several_tokens_after_a_past(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect)
     for new, old in ((3, 5), (4, 4), (6, 2), (3, 5)):
-        layer.same(draw.normal(2, new, 12), _heads(draw, old), likely=GO_ON)
+        layer.same(draw.normal(2, new, 12), _layer_past(draw, old), likely=GO_ON)
 
 
 @pytest.mark.question(LAYER, points=1)
@@ -296,7 +296,7 @@ def test_two_sequences_are_decoded_in_turns(expect: Expect, draw: Draw) -> None:
         Step((draw.normal(2, 1, 12),), after=0),
         Step((draw.normal(2, 1, 12),), after=1),
         Step((draw.normal(2, 2, 12),), after=2),
-        Step((draw.normal(2, 1, 12),), after=2),  # continues the same past differently
+        Step((draw.normal(2, 1, 12),), after=2),  # continues the same past with different tokens
     ]
     layer.steps(
         *steps,
@@ -308,11 +308,11 @@ def test_two_sequences_are_decoded_in_turns(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(LAYER, points=1)
 def test_double_precision_far_along(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect, 30, 3)
-    # float32 tensors of this call must not be used in float64
-    layer.result(draw.normal(2, 2, 30), _heads(draw, 490, head_dim=10))
+    # float32 tensors that this call creates must not be used again in float64
+    layer.result(draw.normal(2, 2, 30), _layer_past(draw, 490, head_dim=10))
     layer.move(dtype=torch.float64)
     for new, old in ((2, 490), (1, 511), (draw.integer(65, 80), 0)):
-        past = _heads(draw, old, torch.float64, 10) if old else None
+        past = _layer_past(draw, old, torch.float64, 10) if old else None
         layer.same(
             draw.normal(2, new, 30, dtype=torch.float64),
             past,

@@ -48,7 +48,7 @@ def test_positions_of_any_kind(expect: Expect, draw: Draw) -> None:
         likely="a result belongs to the caller, who may change it in place: compute the angles in "
         "every call, or return a copy",
     )
-    for between in (2.0, 1.0):  # first, last and number of positions are equal
+    for between in (2.0, 1.0):  # the same first position, last position and number of positions
         expect.same(ANGLES, torch.tensor([0.0, between, 3.0, 4.0]), 6, likely=likely)
 
 
@@ -110,17 +110,17 @@ def _angles(draw: Draw, num_tokens: int, head_dim: int, dtype: torch.dtype) -> t
     return torch.where(draw.normal(num_tokens, head_dim // 2) < 0, -size, size)
 
 
-def _turns(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Draws angles, in float64 of many turns, for which float32 would be far off in every draw."""
+def _large_angles(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Draws angles; in float64 they are so large that float32 would be far off in every draw."""
     high = 900.0 if dtype == torch.float64 else 3.0
     return draw.uniform(*shape, low=-high, high=high, dtype=dtype)
 
 
-def _nearly_cancelling(draw: Draw, shape: tuple[int, ...], angles: torch.Tensor) -> torch.Tensor:
-    """Draws large float64 numbers that these angles rotate to a small and a large one in each pair.
+def _pairs_that_cancel(draw: Draw, shape: tuple[int, ...], angles: torch.Tensor) -> torch.Tensor:
+    """Draws large float64 pairs that rotate to a small and a large number by these angles.
 
-    The small one is the difference of two large terms that agree in all digits of float32. It is
-    the first of the pair for every second token, and the second one for the others.
+    The small number is a difference of two large terms that agree in all digits of float32. It is
+    the first number of the pair for every second token, and the second one for the others.
     """
     small = draw.normal(*shape[:-1], shape[-1] // 2, dtype=torch.float64)
     large = draw.uniform(*small.shape, low=1e4, high=2e4, dtype=torch.float64)
@@ -130,18 +130,18 @@ def _nearly_cancelling(draw: Draw, shape: tuple[int, ...], angles: torch.Tensor)
     return torch.cat([first * cos + second * sin, second * cos - first * sin], dim=-1)
 
 
-def _turned(
+def _queries_and_angles(
     draw: Draw, *shape: int, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draws queries of that shape, and angles for them."""
+    """Draws queries of the given shape, and angles for them."""
     return draw.normal(*shape, dtype=dtype), _angles(draw, shape[-2], shape[-1], dtype)
 
 
 @pytest.mark.question(APPLY, points=2)
 def test_one_sequence(expect: Expect, draw: Draw) -> None:
-    expect.same(APPLY, *_turned(draw, 5, 8), likely=FORMULA)
-    expect.same(APPLY, *_turned(draw, 5, 6), likely=FORMULA)
-    # later pairs turn slowly, as with `rotary_angles`
+    expect.same(APPLY, *_queries_and_angles(draw, 5, 8), likely=FORMULA)
+    expect.same(APPLY, *_queries_and_angles(draw, 5, 6), likely=FORMULA)
+    # later pairs have smaller angles, as in `rotary_angles`
     slower = torch.logspace(0, -4, 32)
     expect.same(
         APPLY, draw.normal(40, 64), _angles(draw, 40, 64, torch.float32) * slower, likely=FORMULA
@@ -154,7 +154,7 @@ def test_batches_and_heads(expect: Expect, draw: Draw) -> None:
     for shape in ((3, 5, 6), (2, 5, 5, 6), (2, 3, 4, 6), (2, 1, 3, 5, 4), (3, 3, 3, 6)):
         expect.same(
             APPLY,
-            *_turned(draw, *shape),
+            *_queries_and_angles(draw, *shape),
             likely="row t of the angles belongs to token t, and tokens are the second-to-last "
             "dimension, whatever dimensions come before it",
         )
@@ -174,10 +174,10 @@ def test_any_angles_count(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(APPLY, points=0.5)
 def test_double_precision(expect: Expect, draw: Draw) -> None:
-    angles = _turns(draw, (7, 5), torch.float64)
+    angles = _large_angles(draw, (7, 5), torch.float64)
     expect.same(
         APPLY,
-        _nearly_cancelling(draw, (2, 3, 7, 10), angles),
+        _pairs_that_cancel(draw, (2, 3, 7, 10), angles),
         angles,
         likely="compute everything in the dtype of the input, including cosine and sine",
     )
@@ -186,14 +186,14 @@ def test_double_precision(expect: Expect, draw: Draw) -> None:
 # general properties, tested from declarations
 
 
-def _places(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+def _positions(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     """Draws positions that are not negative."""
     return draw.uniform(*shape, high=60.0, dtype=dtype)
 
 
 ANGLES_TRAITS = Traits(
     ANGLES,
-    [Tensor("T", _places), Size("2*p")],
+    [Tensor("T", _positions), Size("2*p")],
     loops="T*p",
     case=Case(
         lambda draw: [torch.arange(3.0, dtype=torch.float64), 4],
@@ -213,7 +213,7 @@ def test_angles_in_general(expect: Expect, trait: str) -> None:
 
 APPLY_TRAITS = Traits(
     APPLY,
-    [Tensor("... T 2*p"), Tensor("T p", _turns)],
+    [Tensor("... T 2*p"), Tensor("T p", _large_angles)],
     loops="T*p",
     factors=(32,),
     judged=[0],  # gradients of the angles are not tested

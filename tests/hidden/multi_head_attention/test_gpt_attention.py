@@ -28,7 +28,7 @@ from autograder.suite.compare import FLOAT32
 from autograder.suite.traits import CustomInput, Sizes, Tensor, Traits, check_drops, check_trait
 
 GPT = "CausalSelfAttention"
-#: for each test of dropout, ranges of rates, each with numbers of tokens and samples: enough
+#: for each test of dropout: ranges of rates, each with as many tokens and samples as are needed
 #: to notice that two entries determine a third, that entries 8,192 apart are dropped together
 #: (two heads or more draw more than 8,192 weights in one call), and that random numbers are
 #: multiples of 1 / 256
@@ -142,7 +142,7 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
 
 @pytest.mark.question(GPT, points=1)
 def test_module_in_float64(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(GPT, config(24, 6, 6))  # the root of 4 is exact
+    layer = expect.layer(GPT, config(24, 6, 6))  # the square root of 4 is exact
     likely = (
         "after `module.double()`, everything is computed in float64: no tensor stays in float32"
     )

@@ -142,7 +142,7 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
     tokens[:, 0], tokens[:, 1] = queries[:, 0], keys[:, 0]
     q, k = one[0].repeat(4, 1, 1), one[1].repeat(4, 1, 1)
     v = v.float() / 20
-    v[..., :2] = 0  # because sums with such large values would lose digits
+    v[..., :2] = 0  # sums with such large values would lose digits
     expect.same("per_head_attention", tokens, q, k, v, likely=far)
 
 
@@ -202,7 +202,7 @@ def test_project_heads_in_general(expect: Expect, trait: str) -> None:
 
 
 def small(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Draws weights so small that no score reaches 50, however many products it sums."""
+    """Draws weights so small that no score reaches 50, however many products it is a sum of."""
     return 0.25 * normal(draw, shape, dtype)
 
 

@@ -69,7 +69,7 @@ def test_split_refuses_columns_that_do_not_divide(expect: Expect, draw: Draw) ->
     )
     expect.same("split_heads", draw.normal(2, 3, 9), 3, likely=likely, tolerance=EXACT)
     for columns, heads in undivided(draw):
-        # in the first call, some lengths could hold all numbers, although columns can't be divided
+        # in the first call, the numbers could be reshaped, although the columns can't be divided
         for samples, tokens in ((2, 2), (1, 1)):
             x = draw.normal(samples, tokens, columns)
             expect.raises("split_heads", x, heads, error=ValueError, likely=likely)

@@ -15,7 +15,7 @@ from autograder.suite import Draw, Expect
 from autograder.suite.traits import CustomInput, Rate, Size, Tensor, Traits, check_trait
 
 WRAPPER = "MultiHeadAttentionWrapper"
-#: for each test of dropout, ranges of rates, each with numbers of tokens and samples: enough
+#: for each test of dropout: ranges of rates, each with as many tokens and samples as are needed
 #: to notice that two entries determine a third, that entries 8,192 apart are dropped together
 #: (each head draws more than 8,192 weights in one call), and that random numbers are
 #: multiples of 1 / 256
@@ -113,7 +113,7 @@ def _check_dropout(
     )
     num_heads = draw.integer(2, 4)
     layer = expect.layer(WRAPPER, num_tokens, num_tokens + 1, num_tokens, p, num_heads)
-    shown = shown_weights(num_tokens)  # and equal scores that are not 0
+    shown = shown_weights(num_tokens)  # all scores are equal and not 0
     layer.fill(lambda name, shape: shown if "W_value" in name else torch.full(shape, 0.5))
     x = torch.eye(num_tokens).repeat(samples, 1, 1)
     check_dropped_weights(layer, x, p, num_heads, likely=likely)

@@ -25,8 +25,8 @@ MARKS = (
     string.punctuation.replace(",", "")
     + "\u00b2\ufb01\u00df\uff0c\u060c\u3001\u200b\u00ad\u2019\u00e9f\ufeff\uff5e\U0001f600"
 )
-#: the same, and letters that consist of two characters or have an equivalent character
-#: and marks that pages and links write for others
+#: the same, letters that consist of two characters or have an equivalent character, and notations
+#: for characters in HTML, links and code
 LETTERS = (
     *MARKS,
     *("e\u0301", "\u212b", "\uac00\u11a8", "\u0130", "\u0661", "\u200e"),
@@ -263,7 +263,7 @@ def _sentence(draw: Draw, sizes: Sizes) -> str:
 
 
 def _vocabulary(draw: Draw, sizes: Sizes) -> dict[str, int]:
-    """Gives these V words random ids up to 100,000."""
+    """Returns a vocabulary of these V words with random ids of up to 100,000."""
     ids = draw.integers(sizes.of("V"), low=0, high=100_000).tolist()
     return {f"w{number}": place for number, place in enumerate(ids)}
 

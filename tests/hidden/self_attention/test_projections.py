@@ -9,14 +9,14 @@ from autograder.suite.traits import Tensor, Traits, check_trait
 ROLES = "queries, keys and values are three projections of the same inputs, returned in this order"
 
 
-def _cancelling(inputs: torch.Tensor) -> torch.Tensor:
-    """Makes two entries of every token large and opposite, so that float32 loses other digits."""
+def _with_opposite_entries(inputs: torch.Tensor) -> torch.Tensor:
+    """Makes two entries of every token large and opposite, so that sums lose digits in float32."""
     inputs[..., 0] += 1e3
     inputs[..., 1] -= 1e3
     return inputs
 
 
-def _alike(weight: torch.Tensor, dim: int) -> torch.Tensor:
+def _with_equal_entries(weight: torch.Tensor, dim: int) -> torch.Tensor:
     """Makes entries 0 and 1 of `dim` equal, so that large opposite inputs cancel."""
     weight.select(dim, 1).copy_(weight.select(dim, 0))
     return weight
@@ -97,10 +97,10 @@ def test_one_weight_in_three_roles_then_other_sizes(expect: Expect, draw: Draw) 
 def test_float64_and_any_memory_layout(expect: Expect, draw: Draw) -> None:
     expect.same(
         "project_qkv",
-        _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
-        _alike(draw.strided(3, 2, dtype=torch.float64), 0),
-        _alike(draw.strided(3, 2, dtype=torch.float64), 0),
-        _alike(draw.strided(3, 4, dtype=torch.float64), 0),
+        _with_opposite_entries(draw.strided(2, 5, 3, dtype=torch.float64)),
+        _with_equal_entries(draw.strided(3, 2, dtype=torch.float64), 0),
+        _with_equal_entries(draw.strided(3, 2, dtype=torch.float64), 0),
+        _with_equal_entries(draw.strided(3, 4, dtype=torch.float64), 0),
         likely="compute in the dtype of the inputs; `.view` needs contiguous memory, but "
         "`.reshape` does not",
     )
@@ -184,10 +184,10 @@ def test_one_weight_in_three_roles_then_other_sizes_weights_left(
 def test_float64_and_any_memory_layout_weights_left(expect: Expect, draw: Draw) -> None:
     expect.same(
         "project_qkv_left",
-        _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
-        _alike(draw.strided(2, 3, dtype=torch.float64), 1),
-        _alike(draw.strided(2, 3, dtype=torch.float64), 1),
-        _alike(draw.strided(4, 3, dtype=torch.float64), 1),
+        _with_opposite_entries(draw.strided(2, 5, 3, dtype=torch.float64)),
+        _with_equal_entries(draw.strided(2, 3, dtype=torch.float64), 1),
+        _with_equal_entries(draw.strided(2, 3, dtype=torch.float64), 1),
+        _with_equal_entries(draw.strided(4, 3, dtype=torch.float64), 1),
         likely="compute in the dtype of the inputs; `.view` needs contiguous memory, but "
         "`.reshape` does not",
     )

@@ -12,14 +12,14 @@ from autograder.suite import Draw, Expect, rules_of
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
 
-def _cancelling(queries: torch.Tensor) -> torch.Tensor:
-    """Makes two entries of every query large and opposite, so that float32 loses other digits."""
+def _with_opposite_entries(queries: torch.Tensor) -> torch.Tensor:
+    """Makes two entries of every query large and opposite, so that sums lose digits in float32."""
     queries[..., 0] += 1e3
     queries[..., 1] -= 1e3
     return queries
 
 
-def _alike(keys: torch.Tensor) -> torch.Tensor:
+def _with_equal_entries(keys: torch.Tensor) -> torch.Tensor:
     """Makes two entries of every key equal, so that large opposite entries cancel in the score."""
     keys[..., 1] = keys[..., 0]
     return keys
@@ -129,8 +129,8 @@ def test_weights_in_a_batch(expect: Expect, draw: Draw) -> None:
 def test_weights_in_float64(expect: Expect, draw: Draw) -> None:
     expect.same(
         "attention_weights",
-        _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
-        _alike(draw.strided(2, 4, 3, dtype=torch.float64)),
+        _with_opposite_entries(draw.strided(2, 5, 3, dtype=torch.float64)),
+        _with_equal_entries(draw.strided(2, 4, 3, dtype=torch.float64)),
         likely="compute in the dtype of the inputs; `.view` needs contiguous memory",
     )
     # far from 0, the spacing of float32 is 4e-6
@@ -234,8 +234,8 @@ def test_one_tensor_in_three_roles_then_other_sizes(expect: Expect, draw: Draw) 
 def test_contexts_in_float64(expect: Expect, draw: Draw) -> None:
     expect.same(
         ATTENTION,
-        _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
-        _alike(draw.strided(2, 4, 3, dtype=torch.float64)),
+        _with_opposite_entries(draw.strided(2, 5, 3, dtype=torch.float64)),
+        _with_equal_entries(draw.strided(2, 4, 3, dtype=torch.float64)),
         draw.strided(2, 4, 6, dtype=torch.float64),
         likely="compute in the dtype of the inputs; `.view` needs contiguous memory",
     )

@@ -8,8 +8,8 @@ from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trai
 
 RULES = rules_of(__file__)
 #: the spread of tokens, so large that eps does not matter, because other tests check eps. Float32
-#: tokens have at least 8 entries, so hardly any is so far from zero, with entries so near together,
-#: that the mean of the squares minus the squared mean loses digits.
+#: tokens have at least 8 entries: with fewer, some tokens would be far from zero with entries close
+#: to each other, and the mean of the squares minus the squared mean would lose digits.
 WIDE = 30.0
 
 
@@ -44,8 +44,8 @@ def test_weight_and_bias_of_every_entry(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("add_and_norm", points=2)
 def test_every_token_of_a_batch_is_normalised_alone(expect: Expect, draw: Draw) -> None:
     # Tokens have different means, so that a mean over several tokens is noticed. They are float64,
-    # because one right formula of the variance loses digits far from zero. The tolerance of float64
-    # is smaller, so tokens need a larger spread for eps not to matter.
+    # because one right formula for the variance loses digits far from zero. The tolerance is
+    # smaller in float64, so tokens need a larger spread for eps not to matter.
     wide = 100 * WIDE
     offsets = draw.normal(3, 5, 1, scale=3 * wide, dtype=torch.float64)
     expect.same(
@@ -73,7 +73,7 @@ def test_four_dimensions(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("add_and_norm", points=2)
 def test_tokens_that_hardly_vary(expect: Expect, draw: Draw) -> None:
-    # in float64, so that all right formulas of the variance are exact enough
+    # in float64, so that all right formulas for the variance are exact enough
     expect.same(
         "add_and_norm",
         draw.normal(4, 6, scale=3e-3, dtype=torch.float64),
