@@ -149,7 +149,7 @@ def test_dropout_attention_weights_called_in_other_ways(expect: Expect) -> None:
 @pytest.mark.by_chance
 def test_rows_columns_and_items_are_not_dropped_together(expect: Expect) -> None:
     got = expect.result("dropout", torch.ones(30, 24, 20, dtype=torch.float64), 0.4)
-    _is_dropped_one_by_one(expect, got, 0.4)
+    _check_independence(expect, got, 0.4)
 
 
 @pytest.mark.question("dropout", points=0)
@@ -186,7 +186,7 @@ def test_weights_are_dropped_one_by_one_and_afresh(expect: Expect) -> None:
     # with unit vectors as values, the result contains the weights
     args = (torch.ones(30, 24, 20), torch.eye(20).repeat(30, 1, 1), 0.4)
     calls = [expect.result("dropout_attention_weights", *args) for _ in range(2)]
-    _is_dropped_one_by_one(expect, calls[0], 0.4)
+    _check_independence(expect, calls[0], 0.4)
     expect.that(
         not torch.equal(*calls),
         got="the same weights in two calls",
@@ -205,7 +205,7 @@ def test_nothing_is_left_at_a_probability_of_one(expect: Expect) -> None:
     )
 
 
-def _is_dropped_one_by_one(expect: Expect, got: object, p: float) -> None:
+def _check_independence(expect: Expect, got: object, p: float) -> None:
     fits = isinstance(got, torch.Tensor) and got.shape == (30, 24, 20)
     expect.that(
         fits,

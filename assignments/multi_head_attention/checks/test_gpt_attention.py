@@ -163,8 +163,8 @@ def test_causal_self_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, traits)
 
 
-def _showing(p: float, q: float) -> tuple[SimpleNamespace, dict[str, torch.Tensor]]:
-    """Returns a configuration and weights with which outputs show the weights of 8 tokens.
+def _visible_attention(p: float, q: float) -> tuple[SimpleNamespace, dict[str, torch.Tensor]]:
+    """Returns a configuration, and weights that make outputs show the attention of 8 tokens.
 
     There are two heads of 9 columns, and proj adds 3 to every output.
     """
@@ -179,7 +179,7 @@ def _showing(p: float, q: float) -> tuple[SimpleNamespace, dict[str, torch.Tenso
 @pytest.mark.question(GPT, points=0)
 @pytest.mark.by_chance
 def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
-    built_with, weights = _showing(0.3, 0.0)
+    built_with, weights = _visible_attention(0.3, 0.0)
     layer = expect.layer(GPT, built_with)
     layer.load(weights)
     check_dropped_weights(
@@ -196,7 +196,7 @@ def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
 @pytest.mark.question(GPT, points=0)
 @pytest.mark.by_chance
 def test_outputs_are_dropped_one_by_one(expect: Expect) -> None:
-    built_with, weights = _showing(0.0, 0.3)
+    built_with, weights = _visible_attention(0.0, 0.3)
     layer = expect.layer(GPT, built_with)
     layer.load(weights)
     x = torch.eye(8, 18).repeat(8, 1, 1)

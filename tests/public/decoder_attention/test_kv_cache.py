@@ -62,7 +62,7 @@ def test_windows_of_no_position(expect: Expect) -> None:
 
 
 def _row(*numbers: float) -> torch.Tensor:
-    """Returns positions of one head, each a number and three zeros: (1, 1, T, 4)."""
+    """Returns positions of one head, (1, 1, T, 4), each with a number and three zeros."""
     return torch.nn.functional.pad(torch.tensor(numbers)[None, None, :, None], (0, 3))
 
 

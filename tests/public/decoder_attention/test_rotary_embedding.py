@@ -99,13 +99,13 @@ def test_scores_depend_on_the_distance_alone(expect: Expect) -> None:
     )
 
 
-def _places(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+def _positions(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return draw.uniform(*shape, high=40.0, dtype=dtype)
 
 
 @pytest.mark.question("rotary_angles", points=0)
 def test_rotary_angles_called_in_other_ways(expect: Expect) -> None:
-    check_by_itself(expect, Traits("rotary_angles", [Tensor("T", _places), Size("2*p")]))
+    check_by_itself(expect, Traits("rotary_angles", [Tensor("T", _positions), Size("2*p")]))
 
 
 @pytest.mark.question("apply_rotary", points=0)

@@ -29,7 +29,7 @@ def test_sentence_of_the_shoes(expect: Expect) -> None:
         (SENTENCE,),
         VOCABULARY,
         likely="the sorted words are My, are, are, big., feet, my, shoes, small.; `are` is at "
-        "places 1 and 2, and the last place counts, so no word has the id 1",
+        "positions 1 and 2, and the last position counts, so no word has the id 1",
     )
 
 
@@ -157,7 +157,7 @@ def test_commas_in_words_and_spaces_of_any_kind(expect: Expect) -> None:
         all(type(place) is int for place in found.values()),
         got=f"{[type(place).__name__ for place in found.values()]}",
         expected="plain integers",
-        likely="a place in a list is an int",
+        likely="a position in a list is an int",
     )
 
 

@@ -62,7 +62,7 @@ def test_shares_of_a_batch(expect: Expect) -> None:
         if sums is not None
         else "a different shape from the scores",
         expected="four rows that sum to one each",
-        likely="with a batch in front, the rows still lie along the last dimension",
+        likely="with a batch in front, rows are still along the last dimension",
     )
 
 
