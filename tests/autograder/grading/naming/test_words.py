@@ -50,7 +50,7 @@ _TOLD = (
     "`out_proj` is left out",
     "dropout is left out",
     "softmax runs along dimension -2",
-    "a check of `d_in` is missing or lets too much pass, so the required error is not raised",
+    "a check of `d_in` is missing or accepts too much, so the required error is not raised",
     "the scores are used where the weights should be",
     "the divisor is the root of 8, whatever the input is, which is not the required size",
     "`W_query` has no bias, although one is required",
