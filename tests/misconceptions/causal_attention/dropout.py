@@ -351,7 +351,7 @@ def zero_refused(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a probability with any number: a p below 0 or above 1 is not refused",
+    confuses="a probability with any number: a p below 0 or above 1 is not rejected",
     hint="Call it with p = 1.5. What should happen?",
 )
 def not_checked(x, p, training=True):
@@ -395,7 +395,7 @@ def only_lower_end_checked(x, p, training=True):
 @misconception(
     "dropout",
     confuses="a p that is always invalid with one that is invalid only in training: an invalid p "
-    "is refused in training only",
+    "is rejected in training only",
     hint="Call it with p = 1.5 and training=False. What should happen?",
 )
 def checked_in_training_only(x, p, training=True):

@@ -762,8 +762,8 @@ def largest_of_all_subtracted(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the largest score with the smallest: what is subtracted is below the largest score, "
-    "and large differences overflow",
+    confuses="the largest score with the smallest: the number that is subtracted is below the "
+    "largest score, so large differences overflow",
     hint="What is exp(1000)? Which score must you subtract so that no exponent is above 0?",
 )
 def smallest_subtracted(queries, keys, values):

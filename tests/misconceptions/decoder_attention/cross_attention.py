@@ -177,7 +177,8 @@ def divided_by_the_root_of_the_value_size(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="scores with weights: the division by the root comes after softmax, not before it",
+    confuses="scores with weights: the division by the square root comes after softmax, not before "
+    "it",
     hint="Set all values to 1. What should the result be, and what is it?",
 )
 def weights_divided_by_the_root(queries, keys, values, mask):

@@ -154,8 +154,8 @@ def assertion_error(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="an error that says what is wrong with one that torch happens to raise later: numbers "
-    "of heads that do not divide raise no ValueError",
+    confuses="an error that says what is wrong with one that torch happens to raise later: no "
+    "ValueError is raised if H is not a multiple of G",
     hint="Try 4 query heads and 3 key heads. What raises the error, and what does its message say?",
 )
 def no_check_of_the_groups(queries, keys, values):

@@ -353,7 +353,7 @@ def never_masked(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the whole present with its new positions: the present lacks the past",
+    confuses="the whole present with its new positions: the present does not contain the past",
     hint="The next call receives your present as its past. Which positions will it see?",
 )
 def present_without_the_past(queries, keys, values, past=None):
@@ -742,7 +742,7 @@ class RootOfTheModelSize(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the whole present with its new positions: the present lacks the past",
+    confuses="the whole present with its new positions: the present does not contain the past",
     hint="The next call receives your present as its past. Which positions will it see?",
 )
 class PresentWithoutThePast(Cached):
@@ -860,8 +860,8 @@ class LastOutputOnly(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a present of rotated keys with one of keys that are not rotated: the present "
-    "contains keys that are not rotated",
+    confuses="rotated keys in the present with unrotated ones: the keys in the present are not "
+    "rotated",
     hint="Compare your present with the docstring. Are its keys rotated?",
 )
 class PresentNotRotated(Cached):
@@ -993,8 +993,8 @@ class EveryCallGoesOn(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a present of rotated keys with one of keys that are not rotated: the present "
-    "contains keys that are not rotated, and the keys of a past are used without being rotated",
+    confuses="rotated keys in the present with unrotated ones: the keys in the present are not "
+    "rotated, and the keys of a past are used without being rotated",
     hint="Compare your present with the docstring. Are its keys rotated? The next call uses them "
     "as its past.",
 )

@@ -135,7 +135,8 @@ def later_pairs_faster(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="the size of the vector with the number of pairs: the pairs slow down twice as fast",
+    confuses="the size of the vector with the number of pairs: from pair to pair, the angles "
+    "shrink too fast",
     hint="Which power of the base does pair 1 have for `head_dim=4`? It should be -1/2.",
 )
 def divided_by_the_number_of_pairs(positions, head_dim, base=10000.0):

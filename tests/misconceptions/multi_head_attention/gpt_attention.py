@@ -112,8 +112,8 @@ class number_of_heads_as_head_size(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the size of one head with n_embd: the scores are divided by the root of n_embd, not "
-    "by that of the head size",
+    confuses="the size of one head with n_embd: the scores are divided by the square root of "
+    "n_embd, not by that of the head size",
     hint="How many products are added up in one score of one head?",
 )
 class scaled_by_n_embd(_Layers):
@@ -124,7 +124,7 @@ class scaled_by_n_embd(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="the size of a head with its square root: in total, the scores are divided by the "
-    "head size, not by its root",
+    "head size, not by its square root",
     hint="How fast does a sum of d products of random numbers grow with d?",
 )
 class scaled_by_head_size(_Layers):
@@ -144,8 +144,8 @@ class not_scaled(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the head size with the number of tokens: the scores are divided by the root of the "
-    "number of tokens",
+    confuses="the head size with the number of tokens: the scores are divided by the square root "
+    "of the number of tokens",
     hint="Should the scale change when the sentence gets longer?",
 )
 class scaled_by_length(_Layers):
@@ -155,7 +155,7 @@ class scaled_by_length(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a root with its whole part: the root is truncated to a whole number",
+    confuses="a square root with its integer part: the square root is truncated to a whole number",
     hint="The result is right for heads of size 4 and 9. Try size 3.",
 )
 class root_rounded_down(_Layers):
@@ -175,7 +175,7 @@ class no_mask(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="what may be seen with what is hidden: the past and the token itself are hidden",
+    confuses="visible keys with hidden ones: the past and the token itself are hidden",
     hint="Does your code hide what a token may see, or what it may not see?",
 )
 class mask_upside_down(_Layers):
@@ -196,7 +196,7 @@ class past_hidden(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the first hidden diagonal with the one above it: the next token is still seen",
+    confuses="the first hidden diagonal with the one above it: the next token is still visible",
     hint="Print your mask for 3 tokens. What may the first token see?",
 )
 class next_token_seen(_Layers):

@@ -150,7 +150,7 @@ def softmax_too_early(inputs, weights):
 @misconception(
     "per_head_attention",
     confuses="the size of a head with its square root: in total, the scores are divided by d_k, "
-    "not by its root",
+    "not by its square root",
     hint="How fast does a sum of d_k products of random numbers grow with d_k?",
 )
 def divided_by_d_k(inputs, W_query, W_key, W_value):
@@ -171,7 +171,7 @@ def scores_not_scaled(inputs, W_query, W_key, W_value):
 @misconception(
     "per_head_attention",
     confuses="the size of one head with the total size of all heads: the scores are divided by the "
-    "root of the total size of all heads",
+    "square root of the total size of all heads",
     hint="How many products are added up in one score?",
 )
 def scaled_by_all_heads(inputs, W_query, W_key, W_value):
@@ -182,8 +182,8 @@ def scaled_by_all_heads(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="the size of a value with the size of a key: the scores are divided by the root of "
-    "the size of a value",
+    confuses="the size of a value with the size of a key: the scores are divided by the square "
+    "root of the size of a value",
     hint="From which two vectors is a score computed? How long are they?",
 )
 def scaled_by_value_size(inputs, W_query, W_key, W_value):
@@ -193,8 +193,8 @@ def scaled_by_value_size(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="the size of an input with the size of a key: the scores are divided by the root of "
-    "the size of an input vector",
+    confuses="the size of an input with the size of a key: the scores are divided by the square "
+    "root of the size of an input vector",
     hint="From which two vectors is a score computed? How long are they after the projection?",
 )
 def scaled_by_input_size(inputs, W_query, W_key, W_value):
@@ -216,7 +216,7 @@ def heads_scored_together(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="a root with its whole part: the root is truncated to a whole number",
+    confuses="a square root with its integer part: the square root is truncated to a whole number",
     hint="The result is right for keys of size 4 and 9. Try size 3.",
 )
 def scale_rounded_down(inputs, W_query, W_key, W_value):
@@ -455,7 +455,7 @@ def leftover_columns_kept(weights, values, num_heads):
 @misconception(
     "slice_value_heads",
     confuses="this question with split_heads: sizes that are not divisible by the number of slices "
-    "are refused",
+    "are rejected",
     hint="What does the docstring say about columns that are left over?",
 )
 def leftover_columns_refused(weights, values, num_heads):

@@ -164,7 +164,7 @@ def first_sample_only(x, num_heads):
 @misconception(
     "split_heads",
     confuses="reshaping with swapping two dimensions: tokens and heads are mixed, and a tensor "
-    "that is not contiguous is refused",
+    "that is not contiguous is rejected",
     hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "
     "head 0 comes from.",
 )
@@ -381,7 +381,7 @@ def heads_in_reverse(x):
 @misconception(
     "causal_head_attention",
     confuses="the size of a head with its square root: in total, the scores are divided by the "
-    "head size, not by its root",
+    "head size, not by its square root",
     hint="How fast does a sum of d products of random numbers grow: like d, or more slowly?",
 )
 def divided_by_head_size(queries, keys, values):
@@ -404,7 +404,7 @@ def not_scaled(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="the size of one head with the total size of all heads: the scores are divided by the "
-    "root of the total size of all heads",
+    "square root of the total size of all heads",
     hint="How many products are added up in one score? The scale depends on that number.",
 )
 def divided_by_root_of_model_size(queries, keys, values):
@@ -416,7 +416,7 @@ def divided_by_root_of_model_size(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="a root with its whole part: the root is truncated to a whole number",
+    confuses="a square root with its integer part: the square root is truncated to a whole number",
     hint="The result is right for heads of size 4, 9 and 16. Try size 3.",
 )
 def root_rounded_down(queries, keys, values):
@@ -427,8 +427,8 @@ def root_rounded_down(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the size of a head with the number of tokens: the scores are divided by the root of "
-    "the number of tokens",
+    confuses="the size of a head with the number of tokens: the scores are divided by the square "
+    "root of the number of tokens",
     hint="Should the scale change when the sentence gets longer?",
 )
 def divided_by_root_of_length(queries, keys, values):
@@ -461,7 +461,7 @@ def diagonal_masked(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the first hidden diagonal with the one above it: the next token is still seen",
+    confuses="the first hidden diagonal with the one above it: the next token is still visible",
     hint="Print your mask for 3 tokens. What may the first token see?",
 )
 def one_token_ahead(queries, keys, values):
@@ -483,8 +483,8 @@ def past_masked(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the mask of torch's own function with this one: what should be hidden is seen, and "
-    "what should be seen is hidden",
+    confuses="the mask of torch's own function with this one: keys that should be hidden are "
+    "visible, and keys that should be visible are hidden",
     hint="Which tokens does token 0 see? In torch's function, True means that attention is "
     "allowed.",
 )
@@ -496,7 +496,7 @@ def future_allowed(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="building attention and calling it: torch's own attention function is used",
-    hint="Which four steps does this function take over?",
+    hint="Which four steps does this function do for you?",
 )
 def torchs_own_function(queries, keys, values):
     return torch.nn.functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)

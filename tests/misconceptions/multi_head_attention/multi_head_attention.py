@@ -144,8 +144,8 @@ class one_wide_head(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the size of one head with the size of all heads: the scores are divided by the root "
-    "of the total size of all heads",
+    confuses="the size of one head with the size of all heads: the scores are divided by the "
+    "square root of the total size of all heads",
     hint="How many products are added up in one score of one head?",
 )
 class scaled_by_d_out(_Layers):
@@ -176,8 +176,8 @@ class not_scaled(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the size of a head with the size of an input: the scores are divided by the root of "
-    "the size of an input vector",
+    confuses="the size of a head with the size of an input: the scores are divided by the square "
+    "root of the size of an input vector",
     hint="From which two vectors is a score computed? How long are they?",
 )
 class scaled_by_d_in(_Layers):
@@ -187,7 +187,7 @@ class scaled_by_d_in(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a root with its whole part: the root is truncated to a whole number",
+    confuses="a square root with its integer part: the square root is truncated to a whole number",
     hint="The result is right for heads of size 4 and 9. Try size 3.",
 )
 class root_rounded_down(_Layers):
@@ -240,7 +240,7 @@ class present_hidden(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the first hidden diagonal with the one above it: the next token is still seen",
+    confuses="the first hidden diagonal with the one above it: the next token is still visible",
     hint="Print your mask for 3 tokens. What may the first token see?",
 )
 class next_token_seen(_Layers):
@@ -769,8 +769,8 @@ class pattern_on_the_cpu(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="what belongs to one module with what belongs to the class: all modules have as many "
-    "heads as the one that was built last",
+    confuses="an attribute of one module with one of the class: all modules have as many heads as "
+    "the one that was built last",
     hint="Build two modules with different numbers of heads, then call the first: how many heads "
     "does it use?",
 )

@@ -708,7 +708,7 @@ def result_in_float32(token_ids, table):
 @misconception(
     "embed",
     confuses="looking up with the scaling that some models add after it: the rows are multiplied "
-    "by the root of their size",
+    "by the square root of their size",
     hint="Is there a multiplication in the definition of this lookup?",
 )
 def multiplied_by_root_of_size(token_ids, table):

@@ -21,7 +21,7 @@ def _weights(queries, keys):
 
 @misconception(
     "scale_scores",
-    confuses="full precision with half precision: the root is kept with only three digits",
+    confuses="full precision with half precision: the square root is kept with only three digits",
     hint="How many digits does float16 hold, and how many does float32 hold?",
 )
 def root_in_half_precision(scores, d_k):
@@ -31,7 +31,7 @@ def root_in_half_precision(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the square root of d_k and d_k itself: the scores are divided by d_k, not by its "
-    "root",
+    "square root",
     hint="How fast does the spread of a sum of d_k products grow: like d_k, or more slowly?",
 )
 def divided_by_d_k(scores, d_k):
@@ -40,7 +40,7 @@ def divided_by_d_k(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="dividing with multiplying: the scores are multiplied by the root",
+    confuses="dividing with multiplying: the scores are multiplied by the square root",
     hint="Should large scores become smaller or larger?",
 )
 def multiplied_by_the_root(scores, d_k):
@@ -49,7 +49,7 @@ def multiplied_by_the_root(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the root and its whole part: the root is truncated to a whole number",
+    confuses="the square root and its integer part: the square root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 def root_rounded_down(scores, d_k):
@@ -58,7 +58,8 @@ def root_rounded_down(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the root and the nearest whole number: the root is rounded to a whole number",
+    confuses="the square root and the nearest whole number: the square root is rounded to a whole "
+    "number",
     hint="What is the square root of 3?",
 )
 def root_rounded(scores, d_k):
@@ -94,8 +95,8 @@ def whole_division(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the size of a key and the number of keys: the scores are divided by the root of the "
-    "number of keys",
+    confuses="the size of a key and the number of keys: the scores are divided by the square root "
+    "of the number of keys",
     hint="Change d_k. Does your result change?",
 )
 def divided_by_the_root_of_the_number_of_keys(scores, d_k):
@@ -104,8 +105,8 @@ def divided_by_the_root_of_the_number_of_keys(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the size of a key and the number of queries: the scores are divided by the root of "
-    "the number of queries",
+    confuses="the size of a key and the number of queries: the scores are divided by the square "
+    "root of the number of queries",
     hint="Change d_k. Does your result change?",
 )
 def divided_by_the_root_of_the_number_of_queries(scores, d_k):
@@ -114,7 +115,7 @@ def divided_by_the_root_of_the_number_of_queries(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the scores with their root: the root of the scores is taken, too",
+    confuses="the scores with their square root: the square root of the scores is taken, too",
     hint="In the formula, what is the square root taken of?",
 )
 def root_of_the_scores(scores, d_k):
@@ -133,7 +134,7 @@ def softmax_taken_too(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the natural logarithm and the square root: the scores are divided by a logarithm "
-    "instead of a root",
+    "instead of a square root",
     hint="Which function gives 3 for 9? What does yours give?",
 )
 def divided_by_the_logarithm(scores, d_k):
@@ -151,7 +152,7 @@ def divided_by_the_square(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="one root with two: the root of the root is taken",
+    confuses="one square root with two: the square root is taken twice",
     hint="What are the scores divided by in the end?",
 )
 def fourth_root(scores, d_k):
@@ -288,7 +289,7 @@ def scaled_by_size(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="dividing with multiplying: the scores are multiplied by the root",
+    confuses="dividing with multiplying: the scores are multiplied by the square root",
     hint="Should the scaling make the softmax flatter or sharper?",
 )
 def scaled_the_wrong_way(queries, keys):
@@ -297,8 +298,8 @@ def scaled_the_wrong_way(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the size of a key and the number of keys: the scores are divided by the root of the "
-    "number of keys",
+    confuses="the size of a key and the number of keys: the scores are divided by the square root "
+    "of the number of keys",
     hint="Would a longer sentence change your scale?",
 )
 def scaled_by_the_number_of_keys(queries, keys):
@@ -307,8 +308,8 @@ def scaled_by_the_number_of_keys(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the size of a query and the number of queries: the scores are divided by the root of "
-    "the number of queries",
+    confuses="the size of a query and the number of queries: the scores are divided by the square "
+    "root of the number of queries",
     hint="Would a longer sentence change your scale?",
 )
 def scaled_by_the_number_of_queries(queries, keys):
@@ -327,7 +328,7 @@ def scaled_by_dimension_one(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the root and its whole part: the root is truncated to a whole number",
+    confuses="the square root and its integer part: the square root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 def scaled_by_rounded_root(queries, keys):
@@ -637,7 +638,7 @@ def matrices_only(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="high and low scores: keys that fit well get small weights",
+    confuses="high and low scores: the keys that fit best get the smallest weights",
     hint="Which of two keys gets more weight, the better fit or the worse one?",
 )
 def sign_turned(queries, keys):
@@ -668,8 +669,8 @@ def context_scaled_by_size(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the size of a key and the size of a value: the scores are divided by the root of the "
-    "size of a value",
+    confuses="the size of a key and the size of a value: the scores are divided by the square root "
+    "of the size of a value",
     hint="Between which vectors is the dot product taken?",
 )
 def scaled_by_the_size_of_values(queries, keys, values):
@@ -678,8 +679,8 @@ def scaled_by_the_size_of_values(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the size of a key and the number of keys: the scores are divided by the root of the "
-    "number of keys",
+    confuses="the size of a key and the number of keys: the scores are divided by the square root "
+    "of the number of keys",
     hint="Would a longer sentence change your scale?",
 )
 def context_scaled_by_the_number_of_keys(queries, keys, values):
@@ -688,8 +689,8 @@ def context_scaled_by_the_number_of_keys(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the size of a query and the number of queries: the scores are divided by the root of "
-    "the number of queries",
+    confuses="the size of a query and the number of queries: the scores are divided by the square "
+    "root of the number of queries",
     hint="Would a longer sentence change your scale?",
 )
 def context_scaled_by_the_number_of_queries(queries, keys, values):
@@ -708,7 +709,7 @@ def context_scaled_by_dimension_one(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the root and its whole part: the root is truncated to a whole number",
+    confuses="the square root and its integer part: the square root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 def context_scaled_by_rounded_root(queries, keys, values):
@@ -717,8 +718,8 @@ def context_scaled_by_rounded_root(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="scaling before and after the softmax: what comes after the softmax is scaled, not "
-    "the scores",
+    confuses="scaling before and after the softmax: a result after the softmax is scaled, not the "
+    "scores",
     hint="What goes into the softmax in your code?",
 )
 def result_scaled(queries, keys, values):
@@ -968,7 +969,7 @@ def small_weights_dropped(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="building attention and calling it: torch's own attention function is used",
-    hint="Which three steps does this function take over?",
+    hint="Which three steps does this function do for you?",
 )
 def torchs_own_function(queries, keys, values):
     return F.scaled_dot_product_attention(queries, keys, values)

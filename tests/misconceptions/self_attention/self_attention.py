@@ -221,7 +221,7 @@ class ScaledBySize(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="the size of a key and the size of an input vector: the scores are divided by the "
-    "root of the size of an input vector",
+    "square root of the size of an input vector",
     hint="Between which vectors is the dot product taken, and how long are they?",
 )
 class ScaledByInputSize(_Parameters):
@@ -233,8 +233,8 @@ class ScaledByInputSize(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the size of a key and the number of tokens: the scores are divided by the root of "
-    "the number of tokens",
+    confuses="the size of a key and the number of tokens: the scores are divided by the square "
+    "root of the number of tokens",
     hint="Would a longer sentence change your scale?",
 )
 class ScaledByNumberOfTokens(_Parameters):
@@ -259,7 +259,7 @@ class ScaledByDimensionOne(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the root and its whole part: the root is truncated to a whole number",
+    confuses="the square root and its integer part: the square root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 class ScaledByRoundedRoot(_Parameters):
@@ -784,7 +784,7 @@ class RootForgotten(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="the size of a key and the size of an input vector: the scores are divided by the "
-    "root of the size of an input vector",
+    "square root of the size of an input vector",
     hint="Between which vectors is the dot product taken, and how long are they?",
 )
 class RootOfInputSize(_Linears):
@@ -809,7 +809,7 @@ class RootOfDimensionOne(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the root and its whole part: the root is truncated to a whole number",
+    confuses="the square root and its integer part: the square root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 class RootRoundedDown(_Linears):

@@ -8,7 +8,7 @@ from autograder.suite import misconception
 @misconception(
     "context_vector",
     confuses="rows and columns of the values: a weight is given to each entry, not to each token",
-    hint="Which has one weight each: the rows of the values, or their columns?",
+    hint="Which have one weight each: the rows of the values, or their columns?",
 )
 def columns_weighted(weights, values):
     return values @ weights
@@ -591,7 +591,7 @@ def softmax_applied_twice(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="simplified with scaled attention: scores are divided by the root of d",
+    confuses="simplified with scaled attention: scores are divided by the square root of d",
     hint="Scaling is a separate step and comes later. Is it part of this one?",
 )
 def scaled_by_the_root_of_d(inputs):

@@ -61,7 +61,7 @@ def cosine(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="this step and a later one: the scores are already divided by the root of d",
+    confuses="this step and a later one: the scores are already divided by the square root of d",
     hint="Scaling is a separate step and comes later. What does a plain dot product give?",
 )
 def scaled_already(inputs, query):
@@ -294,7 +294,7 @@ def queries_ignored(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="this step and a later one: the scores are already divided by the root of d",
+    confuses="this step and a later one: the scores are already divided by the square root of d",
     hint="Scaling is a separate step and comes later. What does a plain dot product give?",
 )
 def scores_scaled_already(queries, keys):

@@ -381,7 +381,7 @@ def one_added_to_the_sum(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="this step with a later one: the scores are already divided by a root",
+    confuses="this step with a later one: the scores are already divided by a square root",
     hint="Compute the weights for the scores 0 and 1 by hand. Is your result flatter?",
 )
 def scaled_by_a_root(scores):

@@ -104,7 +104,8 @@ def unbiased_variance(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="eps under the root with eps beside it: eps is added to the root, not under it",
+    confuses="eps under the square root with eps outside it: eps is added to the square root, not "
+    "under it",
     hint="Try a token whose entries hardly differ. Where is eps in the formula?",
 )
 def eps_beside_the_root(x, sublayer_output, weight, bias, eps=1e-5):
@@ -144,7 +145,8 @@ def smaller_default_eps(x, sublayer_output, weight, bias, eps=1e-6):
 
 @misconception(
     "add_and_norm",
-    confuses="the variance with its root: the sum is divided by the variance, not by its root",
+    confuses="the variance with its square root: the sum is divided by the variance, not by its "
+    "square root",
     hint="Multiply the input by ten. Does the result stay nearly the same? It should.",
 )
 def divided_by_the_variance(x, sublayer_output, weight, bias, eps=1e-5):
@@ -399,7 +401,8 @@ class pre_norm(_Parts):
     "EncoderBlock",
     confuses="the block's input with the second step's input: the second residual starts at the "
     "block's input",
-    hint="What went into the feed-forward network? That is what its output is added to.",
+    hint="What is the input of the feed-forward network? The network's output is added to that "
+    "input.",
 )
 class second_residual_from_the_input(_Parts):
     def forward(self, x):
@@ -421,7 +424,7 @@ class network_sees_the_input(_Parts):
     "EncoderBlock",
     confuses="two steps in a row with two steps side by side: attention and the feed-forward "
     "network work side by side",
-    hint="Does the feed-forward network in your code see what attention found?",
+    hint="Does the feed-forward network in your code see the result of attention?",
 )
 class sublayers_side_by_side(_Parts):
     def forward(self, x):
@@ -868,8 +871,8 @@ class first_norm_before_attention_as_well(_Parts):
 
 @misconception(
     "add_and_norm",
-    confuses="the variance with the mean of the squares: the divisor is the root of the mean "
-    "square, although the mean is subtracted in the numerator",
+    confuses="the variance with the mean of the squares: the divisor is the square root of the "
+    "mean square, although the mean is subtracted in the numerator",
     hint="Take a token whose entries are all near 100. What is the variance of your result?",
 )
 def variance_around_zero(x, sublayer_output, weight, bias, eps=1e-5):
@@ -915,7 +918,8 @@ def scaled_to_a_range(x, sublayer_output, weight, bias, eps=1e-5):
     "EncoderBlock",
     confuses="the attention's output with the result of the first step: the second residual starts "
     "at the attention's output",
-    hint="What went into the feed-forward network? That is what its output is added to.",
+    hint="What is the input of the feed-forward network? The network's output is added to that "
+    "input.",
 )
 class second_residual_from_the_attention(_Parts):
     def forward(self, x):
@@ -927,7 +931,8 @@ class second_residual_from_the_attention(_Parts):
     "EncoderBlock",
     confuses="a sum with the same sum after a norm: the second residual starts at the first sum, "
     "before norm1",
-    hint="What went into the feed-forward network? That is what its output is added to.",
+    hint="What is the input of the feed-forward network? The network's output is added to that "
+    "input.",
 )
 class second_residual_from_the_first_sum(_Parts):
     def forward(self, x):
@@ -951,7 +956,7 @@ class input_in_the_second_sum_as_well(_Parts):
     "EncoderBlock",
     confuses="post-norm with pre-norm in the first half: norm1 comes before the attention instead "
     "of after the addition",
-    hint="Is norm1 applied to what goes into the attention, or to the sum?",
+    hint="Is norm1 applied to the input of the attention, or to the sum?",
 )
 class norm_before_the_attention(_Parts):
     def forward(self, x):
@@ -963,7 +968,7 @@ class norm_before_the_attention(_Parts):
     "EncoderBlock",
     confuses="post-norm with pre-norm in the second half: norm2 comes before the feed-forward "
     "network instead of after the addition",
-    hint="Is norm2 applied to what goes into the feed-forward network, or to the sum?",
+    hint="Is norm2 applied to the input of the feed-forward network, or to the sum?",
 )
 class norm_before_the_network(_Parts):
     def forward(self, x):

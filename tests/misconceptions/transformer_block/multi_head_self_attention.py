@@ -150,7 +150,7 @@ class batch_and_heads_swapped(_FourLayers):
     "MultiHeadSelfAttention",
     confuses="heads side by side with the mean of the heads: the heads are averaged instead of put "
     "side by side",
-    hint="After merging, can out_proj still see what each single head found?",
+    hint="After merging, can out_proj still see the result of each head?",
 )
 class heads_averaged(_FourLayers):
     def merge(self, context):
@@ -184,8 +184,8 @@ class keys_of_the_first_sequence(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the model size with the head size in the scaling: the scores are divided by the root "
-    "of the model size, not by that of the head size",
+    confuses="the model size with the head size in the scaling: the scores are divided by the "
+    "square root of the model size, not by that of the head size",
     hint="How many products are added up in one score of one head?",
 )
 class scaled_by_model_size(_FourLayers):
@@ -217,7 +217,7 @@ class not_scaled(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="the number of tokens with the head size in the scaling: the scores are divided by "
-    "the root of the number of tokens",
+    "the square root of the number of tokens",
     hint="Should a longer sentence make every score smaller?",
 )
 class scaled_by_number_of_tokens(_FourLayers):
@@ -227,7 +227,8 @@ class scaled_by_number_of_tokens(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the square root with its whole part: the root is truncated to a whole number",
+    confuses="the square root with its integer part: the square root is truncated to a whole "
+    "number",
     hint="Try a head size that is not 1, 4, 9 or 16. What number do you divide by?",
 )
 class scaled_by_whole_root(_FourLayers):
@@ -237,8 +238,8 @@ class scaled_by_whole_root(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="dividing with multiplying in the scaling: the scores are multiplied by the root, not "
-    "divided by it",
+    confuses="dividing with multiplying in the scaling: the scores are multiplied by the square "
+    "root, not divided by it",
     hint="Does the scaling make your scores smaller or larger?",
 )
 class multiplied_by_the_root(_FourLayers):

@@ -864,7 +864,7 @@ def test_an_entry_is_executed_with_the_change_of_a_family(course: Course) -> Non
     question = "simplified_self_attention"
     found = _named(course, "simplified_attention/context", question, scaled_along_the_queries)
     assert "softmax runs along dimension -2" in (found.hint or "")
-    assert "scores are divided by the root of d" in (found.hint or "")
+    assert "scores are divided by the square root of d" in (found.hint or "")
 
 
 def _dropped_unscaled(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
