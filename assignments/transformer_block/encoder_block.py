@@ -34,8 +34,8 @@ def add_and_norm(
         (..., D), in the dtype of `x`.
 
     Not allowed: torch's norms (`nn.LayerNorm`, `F.layer_norm`, and group, instance, batch and RMS
-    norm), because they are the answer. Mean, variance and root are allowed. Threads and processes
-    are not allowed either.
+    norm), because they are the answer. Mean, variance and square root are allowed. Threads and
+    processes are not allowed either.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.1; Ba et al. 2016 (arXiv 1607.06450).
     """
