@@ -63,8 +63,8 @@ def test_a_repeated_word_gets_its_last_place(expect: Expect, draw: Draw) -> None
     expect.same(
         "build_vocabulary",
         f"{b} {d} {a} {b} {c} {b} {a}",
-        likely="a repeated word is in the sorted list several times, and its id is its last place "
-        "there; the ids then have a gap",
+        likely="a repeated word is in the sorted list several times, and its id is its last "
+        "position there; the ids then have a gap",
     )
 
 
