@@ -233,8 +233,8 @@ class mask_is_plain_attribute(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="any length with the six words of the example sentence: the mask is always made for "
-    "six tokens",
+    confuses="any length with the six words of the example sentence: the mask is always created "
+    "for six tokens",
     hint="Build it with a context_length of 8, and call it with 8 tokens. What is the shape of the "
     "mask?",
 )
@@ -617,7 +617,7 @@ class layers_in_a_list(nn.Module):
 
 @misconception(
     "CausalAttention",
-    confuses="building once with building in every call: forward makes new layers",
+    confuses="building once with building in every call: forward creates new layers",
     hint="Call it twice with the same x in eval mode. Are the results equal?",
 )
 class layers_made_in_forward(_Right):

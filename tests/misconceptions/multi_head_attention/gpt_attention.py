@@ -558,7 +558,7 @@ class keys_of_sample_0(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one length with all lengths: something that was made for the first call is used "
+    confuses="one length with all lengths: something that was created in the first call is used "
     "again in later calls",
     hint="Call it twice, first with a short input, then with a longer one.",
 )

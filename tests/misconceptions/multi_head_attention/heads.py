@@ -277,7 +277,7 @@ def heads_added(x):
     "merge_heads",
     confuses="a swap of dimensions with a new memory layout: `view` is used after two dimensions "
     "have been swapped",
-    hint="Read torch's error message to the end: it names a way out.",
+    hint="Read torch's error message to the end: what does it suggest?",
 )
 def view_after_swapping(x):
     batch, heads, tokens, head_dim = x.shape

@@ -107,7 +107,7 @@ class merged_in_turn(_Layers):
     "MultiHeadAttention",
     confuses="a swap of dimensions with a new memory layout: `view` is used after two dimensions "
     "have been swapped",
-    hint="Read torch's error message to the end: it names a way out.",
+    hint="Read torch's error message to the end: what does it suggest?",
 )
 class view_of_swapped_heads(_Layers):
     def merge(self, context):
@@ -319,7 +319,7 @@ class mask_is_a_parameter(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="one length with all lengths: something that was made for the first call is used "
+    confuses="one length with all lengths: something that was created in the first call is used "
     "again in later calls",
     hint="Call it twice, first with a short input, then with a longer one.",
 )

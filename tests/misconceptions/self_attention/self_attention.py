@@ -1086,7 +1086,7 @@ class weights_in_a_list_of_its_own(_Parameters):
 @misconception(
     "SelfAttentionV2",
     confuses="layers that are built once with layers that are built in every call: new layers are "
-    "made in every call",
+    "created in every call",
     hint="Call it twice with the same input. Which weights would an optimizer train?",
 )
 class LayersBuiltInForward(_Linears):
