@@ -322,7 +322,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     for given in traits.each_way():
         check(_small_and_zero(expect, given, middle), _SINGLE)
     for args, frozen in _frozen_in_turn(expect, traits, asked):
-        check(args, _FROZEN if frozen else likely, GradientOptions(tuple(frozen)))
+        check(args, _FROZEN, GradientOptions(tuple(frozen)))
     many, long = asked.many_with_gradients(), asked.long(leading=asked.leads.four())
     for past in asked.long_past():
         check(arguments(expect, traits.each_way()[0], past, torch.float64, rising))
@@ -355,19 +355,19 @@ def _frozen_in_turn(
 
     In each turn, a different size has its smallest value (usually 1), and a different argument
     needs no gradient. If there are many arguments, there is one more turn, in which the first half
-    of them need no gradient. If there is only one argument, it always needs a gradient.
+    of them need no gradient. If there is only one argument, there are no turns.
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
     # leave the lengths alone, because with one token, the gradient with respect to the queries is
     # zero
     letters = [x for x in traits.call_letters() if x not in LENGTHS]
-    for turn, place in enumerate(places):
+    for turn, place in enumerate(places if len(places) > 1 else ()):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)
         least = {x: traits.smallest.get(x, 1) for x in letters[turn % max(1, len(letters)) :][:1]}
         sizes = asked.with_gradients(traits.usual(asked.leads.few(turn)).but(least))
         held = arguments(expect, traits.each_way()[0], sizes, torch.float64, numbers)
-        yield held, [place] if len(places) > 1 else []
+        yield held, [place]
     if len(places) > _MANY:
         yield held, places[: len(places) // 2]
 

@@ -238,7 +238,6 @@ def test_precision_of_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("softmax", points=1)
 def test_gradient_along_any_dimension(expect: Expect, draw: Draw) -> None:
-    expect.gradients("softmax", draw.normal(2, 5, dtype=torch.float64), likely=GRADIENT)
     positive = 0.1 + draw.normal(2, 3, 4, dtype=torch.float64).abs()
     expect.gradients("softmax", positive, 1, likely=GRADIENT)
     likely = (
