@@ -36,6 +36,8 @@ def detail_of(names: DefinitionNames, key: str, parts: Sequence[Part]) -> str:
 
 def _takes_the_place(names: DefinitionNames, old: ast.AST, new: ast.AST | None) -> str:
     one, other = names.meaning(new), names.meaning(old)
+    if isinstance(new, ast.Constant):
+        return f"{other} is always {ast.unparse(new)}"
     if not one or not other or one == other:
         is_check = names.is_in_a_check(old)
         return "a check tests a different value than required" if is_check else ""
@@ -128,7 +130,9 @@ def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     power = other.right if isinstance(other, ast.BinOp) else None
     size = power.left if isinstance(power, ast.BinOp) else None
     what = names.size(size)
-    return f"the divisor is the root of {what}, which is not the required size" if what else ""
+    return (
+        f"the divisor is the square root of {what}, which is not the required size" if what else ""
+    )
 
 
 def _wrapped(names: DefinitionNames, words: str, node: ast.AST, other: ast.AST | None) -> str:

@@ -46,7 +46,8 @@ def places(
     if isinstance(node, ast.ClassDef):
         scope = Scope((), _attributes(node))
     if isinstance(node, ast.FunctionDef):
-        scope = Scope(_names(node), scope.attributes)
+        switches = {arg.arg for arg in node.args.args if ast.unparse(arg).endswith(": bool")}
+        scope = Scope(_names(node), scope.attributes, frozenset(switches))
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns") or (isinstance(node, ast.Raise) and field == "exc"):
             continue

@@ -52,7 +52,7 @@ _TOLD = (
     "softmax runs along dimension -2",
     "a check of `d_in` is missing or accepts too much, so the required error is not raised",
     "the scores are used where the weights should be",
-    "the divisor is the root of 8, whatever the input is, which is not the required size",
+    "the divisor is the square root of 8, whatever the input is, which is not the required size",
     "`W_query` has no bias, although one is required",
     "`W_key`, `W_query` and `out_proj` have no bias, although one is required",
     "the border of a mask is one diagonal too far to the lower left",
