@@ -94,12 +94,14 @@ class Recorder:
         self.last = RecordedCall(name, tuple(steps[0].args) if steps else ())
         return self._inner.steps(name, steps, no_grad)
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
+    def operators(
+        self, name: str, args: Sequence[Any], backward: bool, wanted: Sequence[str]
+    ) -> WatchedCall:
         self.last = RecordedCall(name, tuple(args))
-        return self._inner.operators(name, args, backward)
+        return self._inner.operators(name, args, backward, wanted)
 
-    def names_used(self, name: str) -> frozenset[str]:
-        return self._inner.names_used(name)
+    def names_used(self, name: str, is_wanted: Callable[[str], bool]) -> frozenset[str]:
+        return self._inner.names_used(name, is_wanted)
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         again = partial(self._inner.build, name, args)

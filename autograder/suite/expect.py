@@ -275,13 +275,13 @@ class Expect:
         """
         for chosen in (False, True) if backward is None else (backward,):
             try:
-                watched = self.implementation.operators(question, args, chosen)
+                watched = self.implementation.operators(question, args, chosen, rule.watched)
             except AnswerRaised:
                 watched = WatchedCall()
             rule.check(
                 question,
                 watched.operators,
-                self.implementation.names_used(question),
+                self.implementation.names_used(question, rule.excludes),
                 differs(watched, lambda: self.implementation.call(question, args).value),
             )
 

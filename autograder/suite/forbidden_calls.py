@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,13 +33,13 @@ _PACKAGE = __name__.partition(".")[0]
 #: modules that would evade every rule: calls are not observed there, or are made in steps that no
 #: rule names
 _AROUND = (
-    *("torch._refs", "torch._decomp", "torch._prims", "torch._inductor.decomposition"),
-    *("threading", "_thread", "concurrent.futures", "multiprocessing", "torch.multiprocessing"),
-    *("torch.jit.fork", "torch.jit._fork", "torch.futures"),
+    *("torch._refs.", "torch._decomp.", "torch._prims.", "torch._inductor.decomposition."),
+    *("threading.", "_thread.", "concurrent.futures.", "multiprocessing."),
+    *("torch.multiprocessing.", "torch.jit.fork.", "torch.jit._fork.", "torch.futures."),
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Forbidden:
     """The calls that a question does not allow, and the advice on what to use instead.
 
@@ -60,12 +61,12 @@ class Forbidden:
         names: frozenset[str],
         differs: bool = False,
     ) -> None:
-        """Raise `AnswerForbidden` if a forbidden call is in the code, or was dispatched.
+        """Raise `AnswerForbidden` if there are forbidden operators, or forbidden names in the code.
 
-        Also raise the error if a thread was started, or if the answer `differs` because it was
-        watched.
+        Also raise the error if the answer `differs` because it was watched. `operators` are those
+        of `watched` that were found, and `names` are those that `excludes` selects.
         """
-        found = self._found(operators, names)
+        found = _found(operators, names)
         if found is None and differs:
             found = "returns a different result while its calls are observed"
         if found is not None:
@@ -74,19 +75,25 @@ class Forbidden:
                 f"next step: {self.instead}"
             )
 
-    def _found(self, operators: frozenset[str], names: frozenset[str]) -> str | None:
-        written = sorted(name for name in names if self._rules_out(name))
-        dispatched = sorted(operators & self.operators)
-        if written:  # a name of this package is only what a supplied cell calls its tensor
-            own = written[0].startswith(f"{_PACKAGE}.")
-            return f"uses {written[0].rpartition('.')[2] if own else written[0]}"
-        if dispatched:
-            return f"uses the operator {dispatched[0]}"
-        return "starts a thread" if THREAD in operators else None
+    @cached_property
+    def watched(self) -> list[str]:
+        """The operators to look for, sorted; one of them says that a thread was started."""
+        return sorted(self.operators | {THREAD})
 
-    def _rules_out(self, name: str) -> bool:
-        around = any(name == way or name.startswith(f"{way}.") for way in _AROUND)
-        return around or name.rsplit(".", 1)[-1] in self.names
+    def excludes(self, name: str) -> bool:
+        """Return whether code must not contain a dotted name."""
+        return name.rpartition(".")[2] in self.names or f"{name}.".startswith(_AROUND)
+
+
+def _found(operators: frozenset[str], names: frozenset[str]) -> str | None:
+    """Say what the code does that is forbidden, or return None."""
+    if names:  # a name of this package is only what a supplied cell calls its tensor
+        first = min(names)
+        own = first.startswith(f"{_PACKAGE}.")
+        return f"uses {first.rpartition('.')[2] if own else first}"
+    if dispatched := operators - {THREAD}:
+        return f"uses the operator {min(dispatched)}"
+    return "starts a thread" if operators else None
 
 
 def rules_of(suite: str) -> Mapping[str, Forbidden]:

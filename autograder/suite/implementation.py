@@ -7,7 +7,7 @@ module also writes calls as text, such as `attention_scores((2, 5, 4), (2, 7, 4)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -27,7 +27,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class WatchedCall:
-    """The operators in a watched call, including composite operators, and the call's value.
+    """The operators that were looked for and found in a watched call, and the call's value.
 
     `unwatched` is the value of the same call when it was not watched.
 
@@ -148,14 +148,17 @@ class Implementation(Protocol):
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """Call the function several times; return the values as they are after the last call."""
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """Call the function once watched and once unwatched.
+    def operators(
+        self, name: str, args: Sequence[Any], backward: bool, wanted: Sequence[str]
+    ) -> WatchedCall:
+        """Call the function once watched, which looks for `wanted` operators, and once unwatched.
 
         With `backward`, the watched call computes gradients, and its backward pass is also watched.
+        Composite operators, such as `aten::softmax`, are found as well.
         """
 
-    def names_used(self, name: str) -> frozenset[str]:
-        """Return the dotted names in the answer's code, such as `torch.nn.functional.softmax`."""
+    def names_used(self, name: str, is_wanted: Callable[[str], bool]) -> frozenset[str]:
+        """Return the wanted ones of the dotted names in the code, such as `torch.softmax`."""
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         """Build the class `name`."""

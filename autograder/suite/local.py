@@ -86,19 +86,21 @@ class LocalImplementation:
         with _faults(name):
             return tuple(stepping.steps(function, calls, no_grad))
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
+    def operators(
+        self, name: str, args: Sequence[Any], backward: bool, wanted: Sequence[str]
+    ) -> WatchedCall:
         """See `Implementation.operators`."""
         function = self._get(name)
 
         def watch() -> tuple[list[str], Any]:
             with _faults(name):
-                return operator_watch.operators(function, args, backward)
+                return operator_watch.operators(function, args, backward, wanted)
 
         return watched(watch, lambda: self.call(name, args))
 
-    def names_used(self, name: str) -> frozenset[str]:
+    def names_used(self, name: str, is_wanted: Callable[[str], bool]) -> frozenset[str]:
         """See `Implementation.names_used`."""
-        return names_used(self.text, name)
+        return frozenset(filter(is_wanted, names_used(self.text, name)))
 
     def build(self, name: str, args: Sequence[Any]) -> LocalLayer:
         """See `Implementation.build`."""

@@ -32,7 +32,7 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
     module = _read(source)
     imports, definitions = module.imports, module.definitions
     found: set[str] = set()
-    given = _given(definitions[answer][-1].statement) if answer in definitions else frozenset[str]()
+    own = definitions[answer][-1] if answer in definitions else None
     if answer in imports and answer not in definitions:  # for example `from torch import softmax`
         found.add(imports[answer])
     reached = definitions_reached(source, answer, apart)
@@ -47,20 +47,11 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
             if head in imports:
                 found.add(f"{imports[head]}.{rest}" if rest else imports[head])
             elif hasattr(torch.Tensor, method) and (
-                method not in module.attributes or head in given
+                method not in module.attributes or (own is not None and head in own.given)
             ):
                 # `self.softmax` does not count: it is a method or layer of the student's class
                 found.add(f"{METHOD_OF_A_VALUE}.{method}")
     return frozenset(found)
-
-
-def _given(definition: ast.stmt) -> frozenset[str]:
-    """Return those arguments of a function to which the function assigns no other value."""
-    if not isinstance(definition, ast.FunctionDef):
-        return frozenset()
-    names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]
-    stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    return frozenset(argument.arg for argument in definition.args.args) - stored
 
 
 def definitions_reached(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
@@ -107,6 +98,15 @@ class _Statement:
     def reads(self) -> set[str]:
         """The module's names that the statement reads, without any function's local names."""
         return names_of(self.statement).reads
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """Those arguments of a function to which the function assigns no other value."""
+        if not isinstance(self.statement, ast.FunctionDef):
+            return frozenset()
+        names = [node for node in ast.walk(self.statement) if isinstance(node, ast.Name)]
+        stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        return frozenset(argument.arg for argument in self.statement.args.args) - stored
 
 
 @dataclass(slots=True)

@@ -34,12 +34,13 @@ _STARTS = (
 
 
 def operators(
-    function: Callable[..., Any], args: Sequence[Any], backward: bool
+    function: Callable[..., Any], args: Sequence[Any], backward: bool, wanted: Sequence[str]
 ) -> tuple[list[str], Any]:
-    """Returns the names of all operators that a call dispatches, and the call's result.
+    """Returns those of the operators in `wanted` that a call dispatches, and the call's result.
 
-    If `backward` is true, the operators in the backward pass are also included, and so are
-    composite operators such as `aten::softmax`. It does not matter how code reaches an operator (by
+    If `backward` is true, the operators in the backward pass count as well. So do composite
+    operators such as `aten::softmax`, torch functions such as `torch.nn.functional::normalize`, and
+    `THREAD`. It does not matter how code reaches an operator (by
     an alias, a method, getattr or `torch.ops`), because the profiler observes the dispatcher
     itself. The legacy profiler is used, because it prints nothing and starts no thread. The state
     of the random number generator is restored afterwards.
@@ -58,7 +59,7 @@ def operators(
     # kernel.
     if _is_heard() and (len(starts) > started or _thread._count()):
         names.add(THREAD)
-    return sorted(names), value
+    return sorted(names.intersection(wanted)), value
 
 
 class _OperatorNames(profiler_legacy.profile):

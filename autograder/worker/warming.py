@@ -122,7 +122,7 @@ def _answer_all() -> None:
 def _use_torch() -> None:
     inputs = torch.ones(2, 3, 4)
     for backward in (False, True):
-        operator_watch.operators(torch.softmax, [inputs, -1], backward)
+        operator_watch.operators(torch.softmax, [inputs, -1], backward, [])
     nn.functional.dropout(nn.functional.layer_norm(inputs, (4,)), 0.5)
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
     torch.einsum("btd,bsd->bts", inputs, inputs)

@@ -40,21 +40,24 @@ from .verdicts import TestOutcome
 #: submission's CPU time
 _MAX_BYTES = 1 << 23
 
+#: selects names in code
+_Selects = Callable[[str], bool]
+
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
     """The encoded requests of a test, and the position of the replies to them in the batch.
 
-    `asks` contains the answers that the test calls, and `names` contains the answers in whose code
-    the test looks for names. `passed` is the outcome for replies that agree with the solution's.
-    `agreement` decides whether replies agree; it is None if this can't be decided without running
-    the test.
+    `asks` contains the answers that the test calls. `names` contains, for each answer in whose code
+    the test looks for names, the function that selects these names, and the solution's names.
+    `passed` is the outcome for replies and names that agree with the solution's. `agreement`
+    decides whether replies agree; it is None if the solution fails the test.
     """
 
     start: int
     requests: tuple[bytes, ...]
     asks: frozenset[str]
-    names: frozenset[str]
+    names: tuple[tuple[str, _Selects, frozenset[str]], ...]
     agreement: Agreement | None
     passed: TestOutcome
 
@@ -89,6 +92,11 @@ def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = Non
 
 def bytes_of(request: tuple[Any, ...]) -> bytes:
     return b"".join(wire.encode(0, request, layouts=True))
+
+
+def reply_of(worker: Worker, request: tuple[Any, ...]) -> RawReply:
+    """Returns the reply of a worker in this process."""
+    return reply_in(b"".join(answer(worker, 0, request)))
 
 
 def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
@@ -136,7 +144,7 @@ class Rehearsal(RequestImplementation, Observer):
         self._witnesses: dict[tuple[str, str], list[Witness]] = {}
         self._outcomes: dict[tuple[str, str], TestOutcome] = {}
         self._asks: dict[tuple[str, str], set[str]] = {}
-        self._names: dict[tuple[str, str], set[str]] = {}
+        self._names: dict[tuple[str, str], dict[tuple[str, _Selects], frozenset[str]]] = {}
 
     def begin_question(self, question: str) -> None:
         self._question = question
@@ -170,14 +178,15 @@ class Rehearsal(RequestImplementation, Observer):
         theirs = torch.get_rng_state()
         if self._drawn is not None:
             torch.set_rng_state(self._drawn)
-        reply = reply_in(b"".join(answer(self._worker, 0, request)))
+        reply = reply_of(self._worker, request)
         self._drawn = torch.get_rng_state()
         torch.set_rng_state(theirs)
         return reply
 
-    def names_used(self, name: str) -> frozenset[str]:
-        self._names.setdefault(self._test, set()).add(name)
-        return self._solution.names_used(name)
+    def names_used(self, name: str, is_wanted: _Selects) -> frozenset[str]:
+        found = self._solution.names_used(name, is_wanted)
+        self._names.setdefault(self._test, {})[name, is_wanted] = found
+        return found
 
     def plan(self) -> Plan:
         """Returns the recorded requests as one batch; each question begins by setting a seed."""
@@ -196,7 +205,7 @@ class Rehearsal(RequestImplementation, Observer):
                 len(asked),
                 in_bytes,
                 frozenset(self._asks.get(key, ())),
-                frozenset(self._names.get(key, ())),
+                tuple((*which, found) for which, found in self._names.get(key, {}).items()),
                 self._agreement(key),
                 self._outcomes[key],
             )
@@ -208,8 +217,8 @@ class Rehearsal(RequestImplementation, Observer):
         return Plan(self._seed, batch, tests, agreements, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
-        """Returns a test's agreement, or None if the test fails or also looks at names in code."""
-        if test in self._names or self._outcomes[test].failure is not None:
+        """Returns a test's agreement, or None if the solution fails the test."""
+        if self._outcomes[test].failure is not None:
             return None
         return agreement(self._replies[test], self._witnesses[test])
 
@@ -296,9 +305,11 @@ class PlannedImplementation(RemoteImplementation):
             return None
         start = self._test.start
         replies = self._replies[start : start + len(self._test.requests)]
-        if self._agrees or self._test.agreement.holds(replies):
-            return self._test.passed
-        return None
+        if not self._agrees and not self._test.agreement.holds(replies):
+            return None
+        names = self._test.names
+        is_alike = all(self.names_used(name, chosen) == found for name, chosen, found in names)
+        return self._test.passed if is_alike else None
 
     def digest(self) -> bytes | None:
         """Returns a digest of everything that affects the outcome, or None if this is unknown."""
@@ -311,15 +322,16 @@ class PlannedImplementation(RemoteImplementation):
                 return None
             digest.update(header)
             digest.update(data)
-        for name in sorted(self._test.names):
-            digest.update(repr(sorted(self.names_used(name))).encode())
+        for name, is_wanted, _ in self._test.names:
+            digest.update(repr(sorted(self.names_used(name, is_wanted))).encode())
         return digest.digest()
 
     def replies_hash(self) -> int | None:
         """Returns a hash of all replies, or None if they depend on more than the submitted text."""
         if self._replies is None or self._apart is None:
             return None
-        if not all(header.startswith((*_PLAIN, _MISSING)) for header, _ in self._replies):
+        headers = {header for header, _ in self._replies}
+        if not all(header.startswith((*_PLAIN, _MISSING)) for header in headers):
             return None
         return hash((*self._replies, *self._apart))
 

@@ -91,10 +91,10 @@ class RemoteImplementation(RequestImplementation):
         """Refuses all requests for the current question by raising this fault for each."""
         self._ends = [fault] * _MAX_ENDS
 
-    def names_used(self, name: str) -> frozenset[str]:
+    def names_used(self, name: str, is_wanted: Callable[[str], bool]) -> frozenset[str]:
         self.ruled.add(name)
         apart = self._substitution.names if self._substitution else ()
-        return names_used(self._answers.text, name, apart)
+        return frozenset(filter(is_wanted, names_used(self._answers.text, name, apart)))
 
     def ask(self, name: str, *request: Any) -> Any:
         """Sends a request to the worker, within the question's budget."""
@@ -114,12 +114,14 @@ class RemoteImplementation(RequestImplementation):
                 self._ends.append(copy.copy(fault))
             raise
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
+    def operators(
+        self, name: str, args: Sequence[Any], backward: bool, wanted: Sequence[str]
+    ) -> WatchedCall:
         """Watches a call; repeats it in a new worker if another question may have left a thread."""
-        watched = super().operators(name, args, backward)
+        watched = super().operators(name, args, backward, wanted)
         if THREAD in watched.operators and self._asked_for - {self._question}:
             self.close()
-            watched = super().operators(name, args, backward)
+            watched = super().operators(name, args, backward, wanted)
         return watched
 
     def replies(self, batch: Batch, budget: Budget) -> list[RawReply]:

@@ -7,7 +7,7 @@ that the request requires, `AnswerProtocol` is raised.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -35,7 +35,7 @@ class RequestImplementation(ABC):
         """Sends a request to the answer `name`; returns the value, or raises `AnswerFault`."""
 
     @abstractmethod
-    def names_used(self, name: str) -> frozenset[str]: ...
+    def names_used(self, name: str, is_wanted: Callable[[str], bool]) -> frozenset[str]: ...
 
     def begin_test(self, test: str) -> None:
         """Begins a test, whose layers are numbered from zero."""
@@ -58,9 +58,12 @@ class RequestImplementation(ABC):
         asked = self.ask(name, "steps", name, calls_of(steps), *_if(no_grad))
         return values_of(asked, len(steps))
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
+    def operators(
+        self, name: str, args: Sequence[Any], backward: bool, wanted: Sequence[str]
+    ) -> WatchedCall:
+        request = "operators", name, list(args), backward, list(wanted)
         return watched(
-            lambda: operators_of(self.ask(name, "operators", name, list(args), backward)),
+            lambda: operators_of(self.ask(name, *request)),
             lambda: self.call(name, args),
         )
 

@@ -21,7 +21,7 @@ import torch
 
 from ...errors import AnswerFault, AnswerRaised
 from ...records import Limits
-from ...sandbox.replies import Batch, RawReply, reply_in, value_of
+from ...sandbox.replies import Batch, RawReply, value_of
 from ...submission.bounded import memory_limited
 from ...suite.compare import is_rounding
 from ...suite.implementation import WatchedCall
@@ -29,7 +29,7 @@ from ...suite.message import short_message
 from ...worker import wire
 from ...worker.answering import Worker, answer, requests_in
 from ...worker.execution import tensors_in
-from ..judging.plan import RequestNotPlanned, bytes_of, rehearse
+from ..judging.plan import RequestNotPlanned, bytes_of, rehearse, reply_of
 from ..judging.requests import (
     RequestImplementation,
     gradients_of,
@@ -129,10 +129,8 @@ class Probe:
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):
             answer(worker, 0, self._seeded(test, time))
-            return [
-                _not_interrupted(reply_in(b"".join(answer(worker, 0, request))))
-                for request in self.requests[test][:count]
-            ]
+            asked = self.requests[test][:count]
+            return [_not_interrupted(reply_of(worker, request)) for request in asked]
 
     def batch_of_names(
         self, names: Sequence[str], tests: Sequence[str], count: int | None = None
@@ -198,9 +196,7 @@ def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
     """Computes a module's replies to a batch in this process. Don't use it for students' code."""
     worker = Worker(lambda request: None, names=names)
     with silence():
-        return [
-            reply_in(b"".join(answer(worker, 0, request))) for request in requests_in(batch.frame)
-        ]
+        return [reply_of(worker, request) for request in requests_in(batch.frame)]
 
 
 class ProbeReplies:
@@ -252,12 +248,14 @@ class _Replayed(RequestImplementation):
             raise RequestNotPlanned
         return value_of(wire.decode(header, bytearray(data)))
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
+    def operators(
+        self, name: str, args: Sequence[Any], backward: bool, wanted: Sequence[str]
+    ) -> WatchedCall:
         """Returns a value without its operators, because operators don't identify a mistake."""
         value = self.call(name, args).value
         return WatchedCall(value=value, unwatched=value)
 
-    def names_used(self, name: str) -> frozenset[str]:
+    def names_used(self, name: str, is_wanted: Callable[[str], bool]) -> frozenset[str]:
         """Returns an empty set, because names in code are not compared."""
         return frozenset()
 

@@ -118,12 +118,14 @@ class _BreaksRule:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def names_used(self, name: str) -> frozenset[str]:
+    def names_used(self, name: str, _: object) -> frozenset[str]:
         names = sorted(self._rule.names) if self._by_name else []
         return frozenset(f"torch.{name}" for name in names[:1])
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        watched: WatchedCall = self._inner.operators(name, args, backward)
+    def operators(
+        self, name: str, args: Sequence[Any], backward: bool, wanted: Sequence[str]
+    ) -> WatchedCall:
+        watched: WatchedCall = self._inner.operators(name, args, backward, wanted)
         made = frozenset() if self._by_name else self._rule.operators
         return WatchedCall(made, watched.value, watched.unwatched, watched.failed)
 

@@ -264,5 +264,5 @@ def test_a_thread_left_running_does_not_count_against_another_question(
 ) -> None:
     for question in ("one", "two"):
         answers.begin_question(question)
-        assert not answers.operators(question, [1.0], backward=False).operators
+        assert not answers.operators(question, [1.0], False, [THREAD]).operators
     assert len(opened) == 2
