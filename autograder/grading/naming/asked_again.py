@@ -14,11 +14,9 @@ from .unmatched import BY_CALLS_BEFORE, BY_CHANCE, BY_LAYER
 #: the operations that prepare a layer for a call
 _PREPARING = (*MAKING, "train", "move")
 _FORWARD = "forward"
-#: the maximum number of tests to repeat; one is not enough, because its results may be equal by
-#: chance
-_MOST_TESTS = 3
-#: the maximum number of wrong calls to repeat on a new layer
-_MOST_ALONE = 3
+#: the maximum number of tests to repeat, and of wrong calls to repeat on a new layer; one is not
+#: enough, because its results may be equal by chance
+_MOST_REPEATED = 3
 
 
 class AskedAgain:
@@ -51,7 +49,7 @@ class AskedAgain:
 
         Only the calls in the shortest tests with wrong values are repeated.
         """
-        for test in self._wrong[:_MOST_TESTS]:
+        for test in self._wrong[:_MOST_REPEATED]:
             replies = self._ask(self._probe.batch_of((1,), (test,)))
             if replies is None:
                 return []
@@ -75,7 +73,7 @@ class AskedAgain:
             if not all(is_later for _, is_later in later):
                 return False
             found += [(test, at) for at, _ in later[:1]]
-        for test, at in found[:_MOST_ALONE]:
+        for test, at in found[:_MOST_REPEATED]:
             *earlier, asked = self._probe.requests[test][: at + 1]
             # repeat the requests that prepare this layer, too
             ready = [r for r in earlier if r[0] in _PREPARING and asked[1] in r[1:3]]

@@ -16,7 +16,7 @@ from ...sandbox.replies import Batch
 from .families import Member, members_of
 from .families.places import Change, changed, node_at
 from .families.step_tables import FUNCTION
-from .families.words import id_of, most_frequent
+from .families.words import id_of, likeliest_first
 from .probe import Probe, Replies
 from .record import AnswerRecord
 from .rows import Row
@@ -25,7 +25,7 @@ from .rows import Row
 AskText = Callable[[str, Batch], Replies | None]
 #: the maximum number of changes to an entry that are tried for one member of a family
 _ALIKE = 3
-#: how many of the most frequent changes to a mistake are tried
+#: how many of the likeliest changes to a mistake are tried
 _SECOND = 64
 
 _KINDS = ast.FunctionDef | ast.ClassDef
@@ -70,7 +70,7 @@ class ChangedEntries:
         if not self._texts:
             return ()
         changes = self._changes(base)
-        found = most_frequent((id_of(member.key), (n, member)) for n, member in changes)
+        found = likeliest_first((id_of(member.key), (n, member)) for n, member in changes)
         return [
             (Row.of_member(member, 0), partial(self._with, base, number, member))
             for number, member in found[:_SECOND]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .changed_entries import ChangedEntries, Definitions
 from .column import Column
 from .families import is_small, may_be_in_a_pair
-from .families.words import frequency_place, most_frequent
+from .families.words import RARE, frequency_place, likeliest_first
 from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
 from .search import Search
@@ -32,8 +32,6 @@ from .table import SCREEN, UNKNOWN, Pairs, Table, total_of
 
 #: the maximum number of likely pairs to try
 _PAIRS = 60
-#: the position that stands for families that are not among the frequent ones
-_RARE = 100
 #: the maximum number of calls to likely pairs, in addition to those to the pair that fits
 MOST_CALLS = 400
 #: the maximum number of calls to pairs with changed definitions, and the maximum number of such
@@ -67,6 +65,8 @@ class PairSearch:
     def __init__(self, search: Search, entries: ChangedEntries) -> None:
         self._table, self._tests = search.table, search.tests
         self._came, self._right = search.came, search.right
+        #: of rows with equal results for all requests, the more frequent mistake is reported
+        self._rarities = [frequency_place(row.name) for row in self._table.rows]
         self._is_sample = search.may_be_a_sample
         self._changed_entries = entries
         shortest = sorted(self._tests, key=lambda t: self._tests[t].stop - self._tests[t].start)
@@ -220,14 +220,14 @@ class PairSearch:
         rows, found = self._table.rows, []
         no_pair = {row for row, _ in self._table.samples} | self._table.right_rows
         likely = (may_be_in_a_pair(row.rank) for row in rows)
-        chosen = {at for at, is_one in enumerate(likely) if is_one or self._rarity(at) < _RARE}
+        chosen = {at for at, is_one in enumerate(likely) if is_one or self._rarities[at] < RARE}
         for one, other in combinations(self._different(chosen - no_pair, columns), 2):
             own = right[other] & alike[one] & ~right[one]
             its = right[one] & alike[other] & ~right[other]
             missed = right[one] & ~alike[other] | right[other] & ~alike[one]
             explains = (own | its).bit_count() - missed.bit_count()
             if explains > 0:
-                rare = self._rarity(one) + self._rarity(other)
+                rare = self._rarities[one] + self._rarities[other]
                 vague = (
                     -explains.bit_length(),
                     is_small(rows[one].rank) + is_small(rows[other].rank),
@@ -255,15 +255,7 @@ class PairSearch:
     def _order(self, row: int) -> tuple[bool, bool, int, int, bool]:
         own = self._table.rows[row]
         is_vague = is_small(own.rank) and (own.in_check or not own.detail)
-        return own.is_entry, is_vague, self._rarity(row), own.rank, not own.detail
-
-    def _rarity(self, row: int) -> int:
-        """Returns the position of a row's family in the list of frequent families, or `_RARE`.
-
-        Of two members with equal results for all requests, the more frequent mistake is reported.
-        """
-        place = frequency_place(self._table.rows[row].name)
-        return _RARE if place is None else place
+        return own.is_entry, is_vague, self._rarities[row], own.rank, not own.detail
 
     def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
         """Returns, for each row, which numbers in its results equal those in `others`.
@@ -334,7 +326,7 @@ def _bases(table: Table, at: int, test: str) -> list[int]:
     ]
     entries = [row for row in shown if table.rows[row].is_entry and row not in table.right_rows]
     members = {cells[row]: (table.rows[row].name, row) for row in reversed(shown)}
-    return entries + most_frequent(members.values())[:_MOST_BASES]
+    return entries + likeliest_first(members.values())[:_MOST_BASES]
 
 
 def _bits(cells: Cells) -> list[int]:

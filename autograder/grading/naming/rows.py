@@ -129,18 +129,14 @@ def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, 
     empty; if they have different hints, the hint is empty.
     """
     rank = min((row.rank for row in members), default=0)
-    rows = entries or _of_most_frequent([row for row in members if row.rank == rank])
+    lowest = [row for row in members if row.rank == rank]
+    place = min((frequency_place(row.name) for row in lowest), default=0)
+    rows = entries or [row for row in lowest if frequency_place(row.name) == place]
     names, hints = {row.name for row in rows}, {row.hint for row in rows}
     details = {row.precise for row in rows if row.detail}
     # rows with equal results may change different places
     hints = details if len(hints) == len(details) == 1 else hints
     return names.pop() if len(names) == 1 else "", hints.pop() if len(hints) == 1 else ""
-
-
-def _of_most_frequent(rows: Sequence[Row]) -> Sequence[Row]:
-    """Returns the rows of the most frequent family, or all rows if no family is frequent."""
-    places = [place for row in rows if (place := frequency_place(row.name)) is not None]
-    return [row for row in rows if not places or frequency_place(row.name) == min(places)]
 
 
 def hint_of(variant: Variant) -> str:

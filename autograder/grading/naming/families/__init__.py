@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -118,7 +118,9 @@ def _changes(
                 seen.add(key)
                 yield [node], ((place, other),), words, rank
     for group in alike(nodes):
-        for together in zip(*(_of_groups(node, scope) for _, node, scope in group), strict=False):
+        for together in zip(
+            *(_others(node, scope, _OF_GROUPS) for _, node, scope in group), strict=False
+        ):
             if len({words for _, words, _ in together}) == 1:
                 parts = tuple((at[0], new[0]) for at, new in zip(group, together, strict=True))
                 yield [at[1] for at in group], parts, together[0][1], together[0][2]
@@ -146,27 +148,12 @@ def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int])
     return False
 
 
-def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
+def _others(
+    node: ast.AST, scope: Scope, operators: Iterable[str] = SMALL_CHANGES
+) -> Iterator[tuple[ast.AST | None, str, int]]:
     """Yields each replacement for a node, with the key and the rank of the change's family."""
-    yield from _steps(node, scope)
-    if not isinstance(node, _DEFINES):
-        yield from _small(node, scope, tuple(SMALL_CHANGES))
-
-
-def _of_groups(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
-    """Yields those changes to a node that are also made in all parallel steps at once."""
-    yield from _steps(node, scope)
-    yield from _small(node, scope, _OF_GROUPS)
-
-
-def _steps(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
     for other, words in steps(node, scope):
         yield other, words, _OF_ANY_STEP.get(words, 0)
-
-
-def _small(
-    node: ast.AST, scope: Scope, operators: tuple[str, ...]
-) -> Iterator[tuple[ast.AST | None, str, int]]:
-    for operator in operators:
+    for operator in () if isinstance(node, _DEFINES) else operators:
         words = SMALL_CHANGES[operator]
         yield from ((other, words, _RANKS[words]) for other in OPERATORS[operator](node, scope))

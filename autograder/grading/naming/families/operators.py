@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from . import expressions
 from .expressions import Scope, plus
@@ -49,21 +49,21 @@ def _called(node: ast.Call) -> str:
 
 def _arguments_swapped(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     if isinstance(node, ast.Call) and _called(node) not in _SYMMETRIC:
-        for i in range(len(node.args) - 1):
-            args = [*node.args[:i], node.args[i + 1], node.args[i], *node.args[i + 2 :]]
-            yield ast.Call(node.func, args, node.keywords)
+        yield from (ast.Call(node.func, args, node.keywords) for args in _swapped(node.args))
     if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
-        for i in range(len(node.elts) - 1):
-            turned = [*node.elts[:i], node.elts[i + 1], node.elts[i], *node.elts[i + 2 :]]
-            yield ast.Tuple(turned, ast.Load())
+        yield from (ast.Tuple(items, ast.Load()) for items in _swapped(node.elts))
+
+
+def _swapped(items: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
+    """Yields the items with two neighbors swapped."""
+    for i in range(len(items) - 1):
+        yield [*items[:i], items[i + 1], items[i], *items[i + 2 :]]
 
 
 def _twin(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     if isinstance(node, ast.Attribute):
-        for one, other in _TWINS:
-            if node.attr in (one, other):
-                name = other if node.attr == one else one
-                yield ast.Attribute(node.value, name, node.ctx)
+        for others in (set(pair) - {node.attr} for pair in _TWINS if node.attr in pair):
+            yield ast.Attribute(node.value, others.pop(), node.ctx)
 
 
 def _size(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:

@@ -30,6 +30,8 @@ DETAILS: Mapping[str, Mapping[str, str]] = _read("details.toml")
 LEAD: str = _WORDS["lead"]
 #: the position of each frequent family in the order of frequency, by the family's id
 _FREQUENT: Mapping[str, int] = {name: at for at, name in enumerate(_WORDS["frequent"])}
+#: the position of all other families
+RARE = len(_FREQUENT)
 #: small changes, each with its family
 SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
 
@@ -51,13 +53,13 @@ def id_of(words: str) -> str:
     return _NO_NAME.sub("_", words.lower()).strip("_")
 
 
-def frequency_place(name: str) -> int | None:
-    """Returns a family's position in the list of frequent families, or None if it is not there."""
-    return _FREQUENT.get(name)
+def frequency_place(name: str) -> int:
+    """Returns a family's position in the list of frequent families, or `RARE` if not listed."""
+    return _FREQUENT.get(name, RARE)
 
 
-def most_frequent(items: Iterable[tuple[str, Any]]) -> list[Any]:
-    """Returns the items that belong to frequent families, the likeliest first.
+def likeliest_first(items: Iterable[tuple[str, Any]]) -> list[Any]:
+    """Returns the items, the likeliest first.
 
     Each item is paired with its family's id. An item counts as less likely if its family is rarer,
     or if more items of the same family precede the item.
@@ -65,7 +67,6 @@ def most_frequent(items: Iterable[tuple[str, Any]]) -> list[Any]:
     turns: Counter[str] = Counter()
     found: list[tuple[float, Any]] = []
     for name, item in items:
-        if name in _FREQUENT:
-            found.append(((1 + _FREQUENT[name] / 2) * (1 + turns[name]), item))
-            turns[name] += 1
+        found.append(((1 + frequency_place(name) / 2) * (1 + turns[name]), item))
+        turns[name] += 1
     return [item for _, item in sorted(found, key=lambda item: item[0])]
