@@ -37,11 +37,9 @@ MOST_CALLS = 400
 #: the maximum number of calls to pairs with changed definitions, and the maximum number of such
 #: pairs that are executed in all tests
 _TRIED_CALLS, _EXECUTED = 30, 2
-#: the maximum number of family members for which a table has pairs, and how many of a test's first
-#: requests may be used to distinguish pairs
-_MOST_BASES, _MOST_REQUESTS = 24, 5
-#: the maximum number of requests for which a table has pairs
-_MOST_PLACES = 3
+#: the maximum number of family members for which a table has pairs, how many of a test's first
+#: requests may be used to distinguish pairs, and for how many requests a table has pairs
+_MOST_BASES, _MOST_REQUESTS, _MOST_PLACES = 24, 5, 3
 
 _CALLS = ("call", "forward")
 #: the beginning of the form of a result that is a list

@@ -15,14 +15,10 @@ _ONE_SIDED = ast.Sub | ast.Div | ast.FloorDiv | ast.Mod | ast.Pow
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Names that students could confuse: a function's variables, and the attributes of `self`.
-
-    `switches` contains the arguments that are True or False.
-    """
+    """Names that students could confuse: a function's variables, and the attributes of `self`."""
 
     names: tuple[str, ...]
     attributes: tuple[str, ...]
-    switches: frozenset[str] = frozenset()
 
 
 def arithmetic(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
@@ -101,14 +97,9 @@ def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields replacements for a name: other arguments and variables; for a switch, its values."""
-    if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
-        return
-    if node.id in scope.switches:
-        yield from (ast.Constant(True), ast.Constant(False))
-    elif node.id in scope.names:
-        others = (other for other in scope.names if other not in scope.switches | {node.id})
-        yield from (ast.Name(other, node.ctx) for other in others)
+    """Yields each other argument and variable as a replacement for a name."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in scope.names:
+        yield from (ast.Name(other, node.ctx) for other in scope.names if other != node.id)
 
 
 def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:

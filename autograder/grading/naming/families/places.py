@@ -46,8 +46,7 @@ def places(
     if isinstance(node, ast.ClassDef):
         scope = Scope((), _attributes(node))
     if isinstance(node, ast.FunctionDef):
-        switches = {arg.arg for arg in node.args.args if ast.unparse(arg).endswith(": bool")}
-        scope = Scope(_names(node), scope.attributes, frozenset(switches))
+        scope = Scope(_names(node), scope.attributes)
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns") or (isinstance(node, ast.Raise) and field == "exc"):
             continue
@@ -76,8 +75,12 @@ def alike(
 
 
 def _names(function: ast.FunctionDef) -> tuple[str, ...]:
-    """Returns a function's arguments and local variables, except `self`."""
-    names = [arg.arg for arg in function.args.args if arg.arg != "self"]
+    """Returns a function's arguments and local variables, except `self` and arguments of type bool.
+
+    A size that replaces a bool would only mean True.
+    """
+    arguments = [arg for arg in function.args.args if not ast.unparse(arg).endswith(": bool")]
+    names = [arg.arg for arg in arguments if arg.arg != "self"]
     stored = (
         node.id
         for node in ast.walk(function)

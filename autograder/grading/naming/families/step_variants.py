@@ -170,6 +170,7 @@ def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
     parts |= {"all": ast.unparse(node), "f": function, "called": called}
     parts |= {"given": ", ".join(given), "named": ", ".join(texts)}
     parts["rest"] = ", ".join(arguments[1:])
+    parts["step"] = given[2] if len(given) > 2 else "1"
     parts["diagonal"] = arguments[1].rpartition("=")[2] if len(arguments) > 1 else "0"
     if node.args and isinstance(node.args[0], ast.BinOp):
         parts |= {"l": ast.unparse(node.args[0].left), "r": ast.unparse(node.args[0].right)}
