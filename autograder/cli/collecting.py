@@ -83,7 +83,8 @@ def collect(
              autograder collect --undo --into course
 
     \b
-    Exit status: 0 all done; 1 nothing was collected; 3 done, but something needs your attention.
+    Exit status: 0 if everything was done; 1 if nothing was collected; 3 if something needs
+    your attention.
     """
     if undo:
         return _undo(submitted, sources, as_json)

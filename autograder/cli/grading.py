@@ -119,11 +119,11 @@ def grade(
              autograder grade - < paths > answers
 
     \b
-    Exit status: 0 all graded; 1 nothing could be graded; 2 the grader itself failed on some
-    submissions; 3 graded, but an assignment's own files must be corrected, some results could not
-    be recorded, or a date in due.csv belongs to no assignment or section. Submissions that somebody
-    should look at are graded, too, and don't change the status. They are listed until somebody
-    enters points or a comment, corrects the file, or withdraws the submission.
+    Exit status: 0 if everything was graded; 1 if nothing could be graded; 2 if the grader itself
+    failed on some submissions; 3 if an assignment's own files must be corrected, some results could
+    not be recorded, or a date in due.csv belongs to no assignment or section. Submissions that
+    somebody should look at are graded, too, and don't change the status. They are listed until
+    somebody enters points or a comment, corrects the file, or withdraws the submission.
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))

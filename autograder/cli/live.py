@@ -138,7 +138,8 @@ def pull(
              autograder pull canvas course --link causal_attention=991 --yes
 
     \b
-    Exit status: 0 all done; 1 not completed; 3 done, but something needs your attention.
+    Exit status: 0 if everything was done; 1 if the command did not finish; 3 if something needs
+    your attention.
     """
     from ..operations.pull import PARTS
     from ..operations.pull import pull as bring
@@ -206,7 +207,8 @@ def push(
              autograder push moodle course --assignment causal_attention --feedback comment
 
     \b
-    Exit status: 0 all done; 1 not completed; 3 done, but something needs your attention.
+    Exit status: 0 if everything was done; 1 if the command did not finish; 3 if something needs
+    your attention.
     """
     from ..exports import Missing
     from ..operations.grades import DisplayOptions

@@ -80,7 +80,7 @@ def _say(line: str, style: str = "") -> None:
 
 
 def _print_whole(line: str, style: str = "") -> None:
-    """Prints a line of code in full length, because a person must read it before approving it."""
+    """Prints a line of code in full, because a person must read it before approving it."""
     most = len(line) * _LONGEST_ESCAPE
     console.print(for_terminal(line, most), style=style, soft_wrap=True)
 

@@ -36,7 +36,8 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
     \b
     Example: autograder record course
 
-    Exit status: 0 all recorded; 3 some results could not be recorded, and the notes say why.
+    Exit status: 0 if everything was recorded; 3 if some results could not be recorded (the notes
+    say why).
     """
     summary = operations.record(class_folder, course=course_folder, db_url=db_url)
     notes = [f"{note.student}/{note.assignment}: {note.text}" for note in summary.notes]
@@ -78,8 +79,8 @@ def feedback(
     Example: autograder feedback course
              autograder feedback course --assignment causal_attention --for moodle
 
-    Exit status: 0 all done; 1 not completed; 3 written, but somebody has no email
-    address, or no ID on the platform.
+    Exit status: 0 if everything was done; 1 if the command did not finish; 3 if the pages were
+    written, but somebody has no email address, or no ID on the platform.
     """
     pages = operations.write_feedback(class_folder, course=course_folder, selection=selection)
     packed = list(_packed(class_folder, ways, selection)) if ways else []
@@ -210,8 +211,8 @@ def export(
     Example: autograder export csv course
              autograder export canvas course --roster gradebook.csv
 
-    Exit status: 0 all done; 1 nothing was written; 3 written, but a person must act before all
-    grades arrive on the platform.
+    Exit status: 0 if everything was done; 1 if nothing was written; 3 if the grades were written,
+    but a person must act before all of them arrive on the platform.
     """
     from ..exports import Missing
     from ..operations.grades import DisplayOptions

@@ -104,7 +104,7 @@ def check(
 
 
 def _show_more(screen: Screen, folder: Path, question: str, rule: str) -> None:
-    """Shows texts for a correct answer: the second star, further reading, and other solutions."""
+    """Shows more about a correct answer: the second star, further reading, and other solutions."""
     from ..student import afterwards, other_ways, star_of
 
     if star := star_of(folder, question, rule):
