@@ -1,4 +1,4 @@
-"""Contains the tools that students run: checks in notebooks, and checks and progress of folders.
+"""Contains the tools that students run: checks for notebooks and folders, and progress reports.
 
 These tools need no sandbox, contain nothing hidden, and work on every system on which torch works.
 Each name is loaded on first use, because some tools, such as hints, do not need torch.

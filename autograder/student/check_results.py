@@ -54,8 +54,8 @@ class CheckedQuestion:
 
     `note` is a remark, for example about a different name or a cell that has since been changed.
     `mistake` says what the answer seems to confuse, if a known mistake gives the same results.
-    `ran` names the run of the notebook cell that was checked, such as `In[7]`, and says what to do
-    after an edit.
+    `ran` says which run of the notebook cell was checked, such as `In[7]`, and what to do after an
+    edit.
     """
 
     question: str

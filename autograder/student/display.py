@@ -166,7 +166,7 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
 
 
 def folded(summary: str, text: str) -> str:
-    """Returns HTML that shows a text when a reader clicks the summary."""
+    """Returns HTML that shows `text` when a reader clicks the summary."""
     return unfolding(summary, [for_html(text)])
 
 
@@ -179,7 +179,7 @@ def unfolding(summary: str, parts: Sequence[str]) -> str:
 
 
 def _summary(text: str) -> str:
-    """Returns the line that unfolds a text, as tall as a finger needs on a phone."""
+    """Returns the line that shows or hides what follows, tall enough to tap on a phone."""
     return f'<summary style="padding:.35em 0;cursor:pointer">{for_html(text)}</summary>'
 
 
@@ -217,7 +217,7 @@ def _count_passed(passed: Sequence[str]) -> str:
 def _to_show(
     question: CheckedQuestion,
 ) -> tuple[list[tuple[CheckedTest, tuple[str, ...]]], list[str]]:
-    """Returns the failures in the order to show them, and the names of passed checks."""
+    """Returns the failures, in the order in which to show them, and the names of passed checks."""
     if question.standing not in _SHOWN:
         return [], []
     passed = [test.name for test in question.tests if test.passed]

@@ -279,7 +279,7 @@ def _error_message(
 
 
 def _cause(got: str, places: tuple[CodeLine, ...]) -> str:
-    """Returns a text for a failure's cause that does not depend on the sizes of the inputs."""
+    """Describes a failure's cause in words that do not depend on the sizes of the inputs."""
     return f"{re.sub(r'[0-9]+', '0', got)} {places[-1:]}"
 
 

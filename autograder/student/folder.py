@@ -168,7 +168,7 @@ def star_of(folder: Path, question: str, rule: str) -> str:
 
 
 def trace_folder(folder: Path, question: str) -> str:
-    """Returns a text that shows the shapes in each line that a question's failing call runs.
+    """Returns the lines that a question's failing call runs, with the shapes in each line.
 
     Raises `UserError` if the folder has no such question, or if the question's file does not run.
     """

@@ -43,9 +43,9 @@ class Hint:
 def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
     """Returns the next hint for a question, or for an exercise's first question that does not pass.
 
-    A name that both have means the question. With `again`, starts with the question's first hint. A
-    file in the folder stores which hints were shown. Raises `UserError` if the folder is not an
-    assignment or has no hints, or the name is unknown.
+    If an exercise and a question have the same name, the name refers to the question. With `again`,
+    starts with the question's first hint. A file in the folder records which hints have been shown.
+    Raises `UserError` if the folder is not an assignment or has no hints, or the name is unknown.
     """
     manifest = read_manifest(folder)
     hints = read_hints(folder)

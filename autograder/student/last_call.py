@@ -58,7 +58,7 @@ def again(step: RecordedCall) -> Any:
 class Recorder:
     """Passes all calls on to another implementation, and remembers the last call.
 
-    `results` contains all results in the current check, as texts that can be compared with the
+    `results` contains all results in the current check, as strings that can be compared with the
     results of known mistakes.
     """
 

@@ -202,7 +202,7 @@ def _certainly_imported(question: str, source: str) -> set[str]:
 
 
 def _steps(question: str, source: str) -> Iterator[ast.stmt]:
-    """Yields the statements that every call of an answer executes, which are not inside a block.
+    """Yields the statements that every call to an answer executes: those that are not in a block.
 
     A block is, for example, the body of an `if` or a `for`.
     """

@@ -80,7 +80,8 @@ def check(question: object = "", rule: str = "") -> None:
 def hint(question: object, *, again: bool = False) -> None:
     """Shows the next hint for a question, as `autograder hint` does.
 
-    With `again`, starts with the first hint. A file in the folder stores which hints were shown.
+    With `again`, starts with the first hint. A file in the folder records which hints have been
+    shown.
     """
     name = _name_of(question)
     try:
@@ -369,7 +370,7 @@ def _manifest(folder: Path) -> Manifest:
 
 
 def _source(namespace: Mapping[str, Any]) -> str:
-    """Returns the executed cells as one text, in which an answer's code can be examined.
+    """Returns the executed cells as one string, in which an answer's code can be examined.
 
     Leaves out earlier attempts: cells that only define names that a later cell defines again.
     """

@@ -14,7 +14,7 @@ PRINTED_CHARACTERS, PRINTED_LINES = 2000, 10
 
 
 class LimitedOutput(io.TextIOBase):
-    """Keeps the first characters and lines written after a call of `start`, and drops the rest.
+    """Keeps the first characters and lines written after a call to `start`, and drops the rest.
 
     Code that writes more than `most` characters gets an error, as during grading.
     """

@@ -62,7 +62,7 @@ class _Watch(threading.Thread):
         _interrupt()
 
     def end(self) -> None:
-        """Stops this thread and waits for its end, so that no interrupt arrives after the block."""
+        """Stops this thread and waits for it to end, so that no interrupt arrives afterwards."""
         self._ended.set()
         self.join()
 

@@ -55,7 +55,7 @@ class Run:
 
 
 def traced(step: RecordedCall, namespace: Mapping[str, Any], locate: Locate) -> str:
-    """Repeats a recorded call; returns a text with the lines that ran and the shapes in each."""
+    """Repeats a recorded call; returns the lines that ran, with the shapes in each line."""
     recorder = _Recorder(namespace)
     ended = ""
     with quiet(LimitedOutput()):

@@ -1,8 +1,8 @@
 """Builds a failure's message: how two values are related, the call, the difference, and advice.
 
-The advice depends on the kind of failure: there are special texts for errors, and for results of
-the wrong shape. A test's own explanation (`likely`) is shown only if numbers differ and no simpler
-cause explains the failure.
+The advice depends on the kind of failure: errors and results of the wrong shape get special advice.
+A test's own explanation (`likely`) is shown only if numbers differ and no simpler cause explains
+the failure.
 """
 
 from __future__ import annotations

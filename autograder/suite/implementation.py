@@ -88,7 +88,7 @@ class GradientOptions:
 
     @property
     def request(self) -> tuple[list[Any], ...]:
-        """The entries of a request that follow the cotangent, without those that are not needed."""
+        """The entries of a request that follow the cotangent, except those that are not needed."""
         ways = [RESULTS] * self.results + [BACKWARD] * self.backward
         more = (ways, list(self.still)) if ways or self.still else ()
         return (list(self.frozen), *more)
@@ -151,14 +151,14 @@ class Implementation(Protocol):
     def operators(
         self, name: str, args: Sequence[Any], backward: bool, wanted: Sequence[str]
     ) -> WatchedCall:
-        """Call the function once watched, which looks for `wanted` operators, and once unwatched.
+        """Call the function twice: once while watching for `wanted` operators, and once unwatched.
 
         With `backward`, the watched call computes gradients, and its backward pass is also watched.
         Composite operators, such as `aten::softmax`, are found as well.
         """
 
     def names_used(self, name: str, is_wanted: Callable[[str], bool]) -> frozenset[str]:
-        """Return the wanted ones of the dotted names in the code, such as `torch.softmax`."""
+        """Return the dotted names in the code (such as `torch.softmax`) that `is_wanted` allows."""
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         """Build the class `name`."""

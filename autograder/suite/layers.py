@@ -230,7 +230,7 @@ class ExpectLayer:
                 self._failures.add(wrong_value, self._call, text, got, expected, likely)
 
     def moves(self, *args: Any, likely: str) -> None:
-        """Assert that `forward` works on a second device (meta), and returns its value there.
+        """Assert that `forward` works on a second device (meta), and that its value is there, too.
 
         Both layers remain on that device. Meta tensors have no numbers, so compare values before
         you call this method.

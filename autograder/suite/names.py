@@ -101,7 +101,7 @@ class _Statement:
 
     @cached_property
     def given(self) -> frozenset[str]:
-        """The arguments of a function to which the function assigns no other value."""
+        """A function's arguments, except those to which the function assigns a new value."""
         if not isinstance(self.statement, ast.FunctionDef):
             return frozenset()
         names = [node for node in ast.walk(self.statement) if isinstance(node, ast.Name)]

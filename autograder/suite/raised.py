@@ -45,7 +45,7 @@ _REFUSED = row(
     "if your own `raise` causes it, its condition rejects a valid call: compare it with the "
     "docstring; otherwise, print the shapes just before the line of the error",
 )
-#: matches a ValueError that was raised on purpose: it has none of these texts from Python and torch
+#: matches a ValueError that was raised on purpose: it has none of these words from Python and torch
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
 #: the text before the student's own lines
 _WHERE = "\nin "

@@ -1,4 +1,4 @@
-"""Defines a table of errors: patterns of their texts, the mistakes that cause them, and advice."""
+"""Defines a table of errors: patterns of messages, the mistakes that cause them, and advice."""
 
 from __future__ import annotations
 

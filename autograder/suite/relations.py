@@ -276,7 +276,7 @@ def _is_first_only(got: torch.Tensor, expected: torch.Tensor, dim: int) -> bool:
 
 
 def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch.Tensor]) -> str:
-    """Describe wrong attention weights, whose rows should sum to one and may be causal."""
+    """Describe an error in attention weights: rows with a wrong sum, or weight on the future."""
     sums = expected.sum(-1)
     if expected.shape[-1] < 2 or not bool((expected >= 0).all()):
         return ""
@@ -298,7 +298,7 @@ def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch
 
 
 def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:
-    """Return whether later tokens have no weight, unless an argument already has that pattern."""
+    """Return whether later tokens have no weight, and no argument already has this pattern."""
     if not _is_square(expected) or expected.shape[-1] < 3 or bool(expected.triu(1).any()):
         return False
     late = torch.ones_like(expected, dtype=torch.bool).triu(1)

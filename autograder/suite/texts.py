@@ -64,7 +64,7 @@ class ExpressionTexts:
         return _UNKNOWN
 
     def _numbers(self, node: ast.expr) -> frozenset[str]:
-        """Return the integers that a value may be, as strings; no strings if this is unknown."""
+        """Return a value's possible integers, as strings, or an empty set if they are unknown."""
         values = self._values.get(node.id, []) if isinstance(node, ast.Name) else [node]
         if _NUMBER in values:
             values = [v for v in values if v is not _NUMBER] + _NUMBERS

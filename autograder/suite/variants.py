@@ -46,7 +46,7 @@ class Variant:
 
 
 def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T]:
-    """Marks a wrong implementation, with a text about what the student confuses, and a hint."""
+    """Marks a wrong implementation, with a description of the student's confusion and a hint."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -206,7 +206,7 @@ def _imports_ours(node: ast.stmt) -> bool:
     return module.startswith("autograder") and module != "autograder.parts"
 
 
-# digests of code, which do not change if only texts change
+# digests of code, which do not change if only words change
 
 
 def digest_of_code(paths: Iterable[Path], others: Iterable[str] = ()) -> str:

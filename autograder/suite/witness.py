@@ -36,10 +36,10 @@ _FORM = frozenset(
 class Testimony:
     """A record of what a test does with the numbers of one tensor.
 
-    `compared` contains the tensors to which the numbers were close enough, and `apart` those from
-    which the numbers differed, each with the tolerances. `after` contains each function that was
-    applied to the tensor, with a testimony for the function's result. `is_read` is true if the test
-    used the numbers in any other way.
+    `compared` contains the tensors that the numbers matched closely enough, and `apart` those that
+    they did not match, each with the tolerances. `after` contains each function that was applied to
+    the tensor, with a testimony for the function's result. `is_read` is true if the test used the
+    numbers in any other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)

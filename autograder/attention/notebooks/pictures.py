@@ -167,7 +167,7 @@ def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
 
 
 def _two_panels(panel: Panel, first: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
-    """Make two panels: side by side if both have one size and fit on a phone, otherwise stacked."""
+    """Make two panels: side by side if their sizes match and fit on a phone, otherwise stacked."""
     bar = 0.0 if numbers else 0.7
     side_by_side = first == panel and 2 * panel.outer_width + bar <= WIDEST
     heights = [panel.outer_height] if side_by_side else [first.outer_height, panel.outer_height]
@@ -184,7 +184,7 @@ def _two_panels(panel: Panel, first: Panel, numbers: bool) -> tuple[Figure, Sequ
 
 
 def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: float | None) -> str:
-    """Draw frames around the cells that differ, and return a text that says how many differ."""
+    """Draw frames around the cells that differ, and return a note that says how many differ."""
     if given is None:
         return ""
     differs = _differing(given, wanted, within)

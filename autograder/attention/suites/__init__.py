@@ -1,1 +1,1 @@
-"""Provides inputs (such as low scores) and checks (such as of dropout) for suites on attention."""
+"""Provides special inputs, and checks of dropout, for the suites on attention."""

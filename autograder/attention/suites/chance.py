@@ -51,7 +51,7 @@ def drawn_rate(draw: Draw, low: float, high: float) -> float:
 def rate_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """Return None if the share of dropped entries fits p, otherwise a description of the problem.
+    """Return None if p explains the share of dropped entries, otherwise the problem in words.
 
     `dropped` and `present` are bool tensors of the same shape; entries where `present` is False do
     not count. The check needs at least a thousand entries.

@@ -11,7 +11,7 @@ from . import tails
 
 
 def echo_problem(calls: Sequence[torch.Tensor], present: torch.Tensor | None = None) -> str | None:
-    """Return a problem if a pattern repeats part of another, or of itself, otherwise None.
+    """Return a problem if a pattern repeats part of itself or of another pattern, otherwise None.
 
     `calls` contains bool tensors of equal size; entries where `present`, of the same size, is False
     do not count, but keep their positions in memory. Needs 600 entries, between a fifth and four

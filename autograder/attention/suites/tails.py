@@ -35,11 +35,11 @@ def _part(share: float, p: float) -> float:
 
 
 def of_squares(counts: torch.Tensor, lengths: torch.Tensor, p: float) -> tuple[float, float]:
-    """Return how improbable, in nats, it is that binomial counts deviate so much, and so little.
+    """Return, in nats, how improbable it is that counts deviate at least, and at most, this much.
 
-    Line i has `lengths[i]` draws, and Z_i = (c_i - n_i p)^2 / (n_i p (1 - p)). E[exp(t Z_i)] is
-    computed exactly, as a sum over the n_i + 1 values of c_i; only the best t is approximated, by
-    the best of 48.
+    The counts are binomial: line i has `lengths[i]` draws. With
+    Z_i = (c_i - n_i p)^2 / (n_i p (1 - p)), E[exp(t Z_i)] is computed exactly, as a sum over the
+    n_i + 1 values of c_i; only the best t is approximated, by the best of 48.
     """
     deviations = (counts - lengths * p) ** 2 / (lengths * p * (1 - p))
     total = float(deviations.sum())

@@ -114,8 +114,8 @@ class Traits:
     `judged`, only gradients with respect to the arguments at these positions are compared; `case`
     contains additional arguments for a function's gradients. `likely` maps each trait to the likely
     cause to show if the trait's test fails. `root` is the size whose square root is a divisor.
-    `own` maps each trait that one of the suite's own tests checks to that test's name; `without`
-    maps each trait that has no test to the reason.
+    `own` maps each trait that is checked by a test of the suite's own to the name of this test;
+    `without` maps each trait that has no test to the reason.
     """
 
     question: str

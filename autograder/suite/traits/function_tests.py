@@ -163,7 +163,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
 def _any_numbers(
     expect: Expect, traits: Traits, sizes: Sizes, layout: Layout = turned
 ) -> list[Any]:
-    """Make float64 arguments with large, small and zero numbers; sums lose none of them."""
+    """Make float64 arguments with large and small numbers and zeros; sums lose none of them."""
     made = arguments(expect, traits, traits.with_exact_root(sizes), torch.float64)
     factors = iter(traits.factors)
     return [

@@ -2,8 +2,8 @@
 
 A batch must give the same results as its samples one by one, the layout in memory must not matter,
 and gradients must agree with the effect of small steps in the inputs and in a layer's weights. In
-both modes, a layer must compute the same as a new layer with the same weights, and it must work on
-a different device.
+both modes, a layer must compute the same results as a new layer with the same weights, and it must
+work on a different device.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ class secret, so that students can't learn them, and every size is tested sooner
 
 - `extremes`: each letter is 1 in one call, while the next letter has its largest value; one count
   is drawn, and all other letters have their usual sizes;
-- `between`: each length is drawn between a middle size and its largest, together with all free
-  sizes; in further calls, each length differs from its largest by one, so that a large even and a
-  large odd length are always tested;
-- `after_blocks`: each length, and the number of samples and heads, is one above a whole number of
-  blocks, for all usual block sizes: an answer that works in blocks may lose a last block of size 1;
+- `between`: each length is drawn between a middle size and its largest value, together with all
+  free sizes; in further calls, each length differs from its largest value by one, so that a large
+  even and a large odd length are always tested;
+- `after_blocks`: each length, and the number of samples and heads, is one more than multiples of
+  the usual block sizes, because an answer that works in blocks may lose a last block of size 1;
 - `middling`: all sizes are drawn around the middle;
 - `long`: all lengths have their largest values;
 - `many`: there are many samples; `wide`: there are a few tokens with long vectors;
@@ -89,7 +89,7 @@ class CallSizes:
         """Return sizes in which every letter is 1 once and has its largest value once.
 
         While one letter is 1, the next is large, so that a few calls are enough and none of them is
-        slow. In each call, one count that is neither 1 nor at its largest is drawn. Each letter is
+        slow. In each call, one of the other counts is drawn between these extremes. Each letter is
         large in one of the first `len(letters)` calls.
         """
         if len(letters) == 1:
@@ -124,10 +124,10 @@ class CallSizes:
         return {letter: self._draw.integer(low, max(low, high))}
 
     def between(self, base: Sizes) -> list[Sizes]:
-        """Return calls in which one length after another is between a medium size and its largest.
+        """Return calls that draw one length each, between a medium size and the length's largest.
 
-        In further calls, the length differs from its largest by one, so that an answer that is
-        wrong for even or for odd lengths fails with every class secret.
+        In further calls, the length differs from its largest value by one, so that an answer that
+        is wrong for even or for odd lengths fails with every class secret.
         """
         lengths = [x for x in self._lengths if self._largest(x) > _MIDDLE + 1]
         drawn = [self._draw.integer(_MIDDLE + 1, self._largest(x) - 1) for x in lengths]
@@ -146,7 +146,7 @@ class CallSizes:
         return self._bounded(sizes, self._letters, ONE_LARGE)
 
     def after_blocks(self, base: Sizes) -> list[Sizes]:
-        """Return calls in which one size exceeds a whole number of blocks by one."""
+        """Return calls in which one size exceeds a multiple of usual block sizes by one."""
         long = [x for x in self._lengths if self._largest(x) > _AFTER_BLOCKS[-1]]
         calls = [self._one_long(base, x, n, _FEW_WORDS) for x in long for n in _AFTER_BLOCKS]
         few = base.but({**self._least(self._letters), **dict.fromkeys(self._lengths, _SEEN)})
@@ -159,7 +159,7 @@ class CallSizes:
         return [self._bounded(sizes, self._letters, ONE_LARGE) for sizes in calls]
 
     def heads_after_blocks(self, base: Sizes) -> list[Sizes]:
-        """Return calls of a class with one head or group more than a whole number of blocks."""
+        """Return calls of a class that leave one head or group over after the last full block."""
         few = base.but(dict.fromkeys(self._lengths, _SEEN))
         counts = [x for x in self._built if x in COUNTS]
         return [few.but({x: n}) for x in counts for n in _HEADS_AFTER]
@@ -299,7 +299,7 @@ class CallSizes:
     def many_with_gradients(self) -> list[Sizes]:
         """Return the sizes from `many`, with just enough samples for more than 1,000 numbers.
 
-        If that leaves one token, although tokens attend to each other, also return a call with
+        If that leaves a single token, which can attend only to itself, also return a call with
         several tokens.
         """
         in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
@@ -308,7 +308,7 @@ class CallSizes:
         return [many, self.many(_PAIRS)] if is_alone else [many]
 
     def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
-        """Return the least sizes for letters that are larger in all calls in `asked`, or None."""
+        """Return a call with the smallest sizes that no call in `asked` has, or None."""
         least = self._least(self._letters)
         unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
         return self._traits.usual((1,)).but(unseen) if unseen else None
@@ -374,7 +374,7 @@ class LeadingDimensions:
 
     @property
     def are_lengths(self) -> bool:
-        """True if one dimension follows the leading ones, so the last of these counts tokens."""
+        """True if the last leading dimension contains the tokens: only one dimension follows."""
         return self._is_batched and min(self._following) == 1
 
     def tried(self, length: int) -> tuple[tuple[int, ...], ...]:
