@@ -35,7 +35,7 @@ _TOO_LONG = (
     "return only what the docstring asks for"
 )
 
-#: the maximum number of submitted texts whose results are kept
+#: the maximum number of submitted modules whose results are kept
 _MAX_TEXTS = 1000
 #: for the course's own code, the limit on reply bytes is multiplied by this number
 _MOST_TESTS = 4

@@ -89,7 +89,7 @@ class Jobs:
 
 @contextlib.contextmanager
 def for_jobs(first: ForkServer, jobs: int) -> Iterator[ForkServer]:
-    """Yields a combination of the first fork server and as many more as the jobs need."""
+    """Yields as many fork servers as the jobs need, combined into one; `first` is one of them."""
     count = math.ceil(jobs / JOBS_EACH)
     if count <= 1:
         yield first

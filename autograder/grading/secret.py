@@ -49,7 +49,7 @@ def suite_digest(assignment: Assignment) -> str:
 
 
 def digest_of_files(files: Iterable[Path], *texts: str) -> str:
-    """Returns the SHA-256 of texts, and of files with their names; missing files count as empty."""
+    """Returns the SHA-256 of strings and named files; missing files count as empty."""
     digest = hashlib.sha256("\0".join(texts).encode())
     for path in files:
         data = path.read_bytes() if path.is_file() else b""

@@ -78,13 +78,13 @@ class RunEvents:
     """Receives the events of a grading run; this base class ignores all events."""
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """Is called before an engine starts grading; `tier` is None if machines' tiers differ."""
+        """Runs before an engine starts grading; `tier` is None if machines' tiers differ."""
 
     def passed_over(self, tier: Tier, why: str) -> None:
-        """Is called if a tier other than the strongest one is used; `why` is the reason."""
+        """Runs if a tier other than the strongest one is used; `why` is the reason."""
 
     def graded(self, result: SubmissionResult) -> None:
-        """Is called when a submission has been graded and its result written."""
+        """Runs when a submission has been graded and its result has been written."""
 
 
 Task = tuple[Submission, Assignment]

@@ -137,7 +137,7 @@ class _LineReader:
 
 
 def _parsed(text: str) -> tuple[str, int | None]:
-    """Returns a line's path and its attempt number or None; raises `UserError` for wrong JSON."""
+    """Returns a line's path, and its attempt or None; raises `UserError` for an invalid line."""
     if not text.startswith("{"):
         return text, None
     try:
@@ -199,7 +199,7 @@ class StreamedSubmissions:
         return None
 
     def _line(self) -> bytes | None:
-        """Returns the next line without its end, or None if no line is available.
+        """Returns the next line without its line ending, or None if no line is available.
 
         Scans each byte only once. If a line is longer than a path can be, keeps only its beginning.
         Reads only a few parts in a row, so that an endless line does not block other work.

@@ -1,10 +1,10 @@
 """Records a job's CPU time and its place in a submission, to find out what ended the job.
 
-The work at one place (reading a file, judging a question, or naming a mistake) has a limit on CPU
-time, and the time for this work is added to the place's stage. If the work at a place ends the job,
-this place is left out when the submission is graded again, so that the student loses only that
-question and not the whole submission. If a mistake was being named, only the name is lost. Work for
-all submissions, such as a table of known mistakes, has no limit.
+Each step of a job (reading an exercise, judging a question, or naming a mistake) has a limit on CPU
+time, and its time is added to the total of its stage. If a step ends the job, it is left out when
+the submission is graded again, so that the student loses only that question and not the whole
+submission. If a mistake was being named, only the name is lost. Work for all submissions, such as a
+table of known mistakes, has no limit.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Watch:
         limit_memory(_MEMORY)
 
     def enter(self, place: Position) -> None:
-        """Begins the work at a place; in a job, also renews the full limit on CPU time."""
+        """Begins a step, such as judging a question; in a job, also restores the full CPU limit."""
         naming = "named" if place.is_naming else ""
         data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
         self._write(data + b"\0")
@@ -114,14 +114,14 @@ class Watch:
             limit_cpu(CPU_SECONDS)
 
     def enter_tables(self) -> None:
-        """Begins work that serves all submissions; it has no limit, and a separate stage."""
+        """Begins work for all submissions, which has no limit and is a separate stage."""
         self._write_count()
         self._book(Stage.TABLES)
         if self._is_job:
             lift_cpu_limit()
 
     def leave(self) -> None:
-        """Begins work outside all places; if this work ends the job, the grader is at fault."""
+        """Begins work outside all steps; if this work ends the job, the grader is at fault."""
         self._write(b"\0")
         self._book(None)
         if self._is_job:
@@ -141,7 +141,7 @@ class Watch:
 
     @property
     def costs(self) -> Costs:
-        """The CPU seconds for each stage so far, without the work that is still in progress."""
+        """The CPU seconds for each stage so far, not counting work that is still in progress."""
         return dict(zip(OF_A_JOB, _SECONDS.unpack_from(self._memory, _COUNT), strict=True))
 
     @property
@@ -151,7 +151,7 @@ class Watch:
         return OF_A_JOB[number] if number >= 0 else None
 
     def book_end(self, seconds: float) -> None:
-        """Adds an ended job's CPU time that is not counted yet; `seconds` is the job's total."""
+        """Adds the rest of a finished job's CPU time; `seconds` is the job's total."""
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, max(0.0, seconds - since))
         self._write_stage(None, seconds)

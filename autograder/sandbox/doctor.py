@@ -84,7 +84,7 @@ def remedy_of(tier: Tier) -> str:
 
 
 def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = None) -> ForkServer:
-    """Starts and probes a fork server in the wanted tier, or in the strongest tier that works here.
+    """Starts and probes a fork server in the given tier, or in the strongest tier that works here.
 
     If no tier works, raises `IsolationUnavailable` with each tier's reason and remedy.
     """
@@ -98,7 +98,7 @@ def fork_server_ahead(
     """Launches a fork server without waiting for it; yields a function that completes the start.
 
     Meanwhile, the caller can do other work, such as importing torch. The function works like
-    `start_fork_server`, but uses the server that is already starting if it has the wanted tier.
+    `start_fork_server`, but uses the server that is already starting if it has the requested tier.
     """
     begun: dict[Tier, ForkServer] = {}
     tier = wanted or next(iter(LEVELS))

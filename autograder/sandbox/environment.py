@@ -54,7 +54,7 @@ class WorkerEnvironment:
     packages: tuple[Path, ...]
 
     def readable(self) -> list[str]:
-        """Returns the paths that Landlock lets a worker read, without the hidden folders."""
+        """Returns the paths that Landlock lets a worker read, except the hidden folders."""
         paths = [self.python, self.standard_library, *self.libraries]
         parts = {part for path in paths for part in self._around(path.resolve())}
         return [*map(str, (*sorted(parts), *self.packages, WORKER)), "/dev/null", "/dev/urandom"]

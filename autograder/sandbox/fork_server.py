@@ -116,7 +116,7 @@ class ForkServer:
         return True
 
     def was_killed(self) -> bool:
-        """Returns whether a signal ended the server, or it ended without printing anything."""
+        """Returns whether the server was ended by a signal, or ended without printing anything."""
         if not self.has_ended():
             return False
         code = self._process.returncode  # bubblewrap adds 128 to a signal's number

@@ -72,7 +72,7 @@ def _not_implemented(kind: str, text: str, where: str) -> str:
 
 
 def report_in(status: socket.socket) -> list[float]:
-    """Reads the fork server's report on a worker's end: wait status, CPU seconds, memory.
+    """Reads the fork server's report on how a worker ended: wait status, CPU seconds, memory.
 
     Raises `SandboxError` if there is no report, because the cause is then unknown.
     """

@@ -90,7 +90,10 @@ def class_home(path: Path | str) -> Path:
 
 
 def _as_named(place: Path, folder: Path) -> Path:
-    """Returns `folder`, a parent of `place`, as a relative path if `place` contains such a path."""
+    """Returns `folder`, a parent of `place`, as it is written in `place`.
+
+    If `place` is a relative path that begins in or below `folder`, returns `folder` unchanged.
+    """
     steps = len(place.absolute().parts) - len(folder.parts)
     inside = len(place.parts) > steps
     return place.parents[steps - 1] if inside and steps else folder

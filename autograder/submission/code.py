@@ -103,7 +103,7 @@ def _definitions(statements: Iterable[Statement]) -> dict[str, str]:
 
 
 def same_code(one: str, other: str) -> bool:
-    """Returns whether two texts are the same program, apart from comments and layout."""
+    """Returns whether two pieces of code are the same, apart from comments and layout."""
     try:
         return ast.dump(parsed(one)) == ast.dump(parsed(other))
     except NOT_PYTHON:

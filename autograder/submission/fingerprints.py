@@ -28,7 +28,7 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """The hashes chosen from a text, each with the line numbers (from 1) of its k-grams."""
+    """The hashes chosen from some code, each with the line numbers (from 1) of its k-grams."""
 
     lines: Mapping[int, frozenset[int]]
 

@@ -32,7 +32,7 @@ _LOOK_INTO = 1 << 20
 _MOST_READ, _MOST_NAMED = 200, 3
 #: matches the number that browsers and platforms append to a file name that is already taken
 _COPY = re.compile(r"(?: ?\(\d+\)|-\d+)(?=\.[^.]+$)")
-#: matches the texts that Colab, Jupyter, macOS and Windows add to the name of a copy
+#: matches the words that Colab, Jupyter, macOS and Windows add to the name of a copy
 _DUPLICATE = re.compile(
     r"^Copy of |(?:-Copy\d+| copy(?: \d+)?| - Copy(?: \(\d+\))?)(?=\.[^.]+$)", re.IGNORECASE
 )
@@ -125,7 +125,8 @@ def missing_file_note(
 ) -> tuple[str, ...]:
     """Does the same as `missing_answer_note`, given an exercise's name.
 
-    `definitions` contains the texts with which the exercise's answers begin, such as `def scores(`.
+    `definitions` contains the strings with which the exercise's answers begin, such as `def
+    scores(`.
     """
     right = tuple(f"{exercise}{ending}" for ending in endings)
     wanted = " or ".join(right)

@@ -49,7 +49,7 @@ def python_of(source: str) -> str:
 
 
 def is_other_language(source: str) -> str:
-    """Returns the magic that makes a cell text or another language, or "" if the cell is Python."""
+    """Returns the magic that marks a cell as something other than Python, or "" if it is Python."""
     line = source.lstrip().partition("\n")[0]
     magic = line.split()[0] if line.startswith("%%") else ""
     return "" if magic in _TRANSPARENT else magic

@@ -72,7 +72,7 @@ class GivenCells:
         return source in self._statements
 
     def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
-        """Returns the given cells as texts, without the statements that no other code needs.
+        """Returns the given cells as strings, without the statements that no other code needs.
 
         `words` contains all words in the student's own cells; names that the kept statements use
         are added to `words`.

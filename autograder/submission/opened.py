@@ -23,7 +23,7 @@ MAX_NOTEBOOK_BYTES = 100 << 20
 #: the most files, and the most bytes in all files, in a submission's folder or in an uploaded
 #: archive
 MAX_FILES, MAX_SUBMISSION_BYTES = 1_000, 200 << 20
-#: the most words, numbers, symbols and line ends in all of a file's code
+#: the most words, numbers, symbols and line endings in all of a file's code
 MAX_TOKENS = 200_000
 #: the most functions, classes and lambdas in a file; Python's compiler compares each with all
 #: others

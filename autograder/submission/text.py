@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from ..errors import SubmissionError
 from ..worker import experiments
 
-#: the errors that Python's compiler may raise if a text is not valid
+#: the errors that Python's compiler may raise if code is not valid
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 #: codecs that take quadratic time
 _NOT_FOR_TEXT = ("punycode", "idna")
@@ -71,19 +71,19 @@ def _saved_as(found: str) -> str:
 
 
 def with_unix_lines(text: str) -> str:
-    """Converts all line ends to `\\n`, on whatever system the text was written."""
+    """Converts all line endings to `\\n`, regardless of the system on which `text` was written."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parsed(text: str) -> ast.Module:
-    """Returns a text's syntax tree, or raises an error from `NOT_PYTHON`; ignores warnings."""
+    """Returns the syntax tree of code, or raises an error from `NOT_PYTHON`; ignores warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
 
 
 def compiled(text: str) -> Exception | None:
-    """Returns the compiler's error for a text, or None if the text is valid Python."""
+    """Returns the compiler's error for code, or None if the code is valid Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

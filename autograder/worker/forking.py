@@ -5,7 +5,7 @@ worker's limits, and three descriptors (channel, status, output). To store a bat
 any worker may use, the grader sends a JSON array and the descriptor of a file with the batch. On
 the status socket, the worker sends `P` with its pidfd; later, the fork server sends the worker's
 exit status as a JSON array. If no worker can be forked, the fork server sends `E` and the reason.
-Once the worker is confined, the worker sends `C` on the channel.
+Once the worker is confined, it sends `C` on the channel.
 
 Between two forks, the fork server runs as little code as possible: while workers share its memory,
 the kernel must copy each page that the fork server changes, and split the huge page around it.

@@ -35,12 +35,12 @@ def defer() -> None:
 
 
 def kernels_are_late() -> bool:
-    """Returns whether the kernels were delayed, and have not been loaded since."""
+    """Returns whether loading the kernels has been delayed and they are still not loaded."""
     return isinstance(sys.modules.get(_KERNELS), _LateModule)
 
 
 def load_kernels() -> bool:
-    """Imports the kernels if they were delayed; returns whether they were."""
+    """Imports the kernels if this has been delayed; returns whether it had been."""
     if not kernels_are_late():
         return False
     _real(_KERNELS)

@@ -270,7 +270,7 @@ class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 class EndOfTest(ast.NodeTransformer):
-    """Makes a test report that it has reached its end, without changing its last line's value."""
+    """Adds code that reports when a test reaches its end, and keeps the last line's value."""
 
     def __init__(self, mark: str) -> None:
         self.name = f"_end_{mark}"

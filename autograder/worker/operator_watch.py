@@ -130,7 +130,7 @@ def record_thread_starts() -> None:
 
 
 def _await_others() -> None:
-    """Gives threads that another question has left running a short time to end."""
+    """Waits a short time for threads that another question has left running."""
     end = time.monotonic() + _LEFT_SECONDS
     while _is_heard() and _thread._count() and time.monotonic() < end:
         time.sleep(0.001)

@@ -48,10 +48,10 @@ class Alarm(Protocol):
     """Raises `StatementTimeout` in a statement that takes longer than its limit."""
 
     def begin(self, is_needed: Callable[[], bool]) -> None:
-        """Is called when a statement begins; calls `is_needed` if the statement takes long."""
+        """Runs when a statement begins; calls `is_needed` if the statement takes a long time."""
 
     def end(self) -> None:
-        """Is called when the statement has ended."""
+        """Runs when the statement has ended."""
 
 
 class MissingValue:
@@ -144,7 +144,7 @@ class _Execution:
     def run(self, alarm: Alarm | None, only_needed: bool) -> None:
         """Executes all statements.
 
-        At the end, executes again all statements that are still waiting for a name.
+        At the end, repeats all statements that are still waiting for a name.
         """
         for name, make in self._stand_ins.items():
             self._own[name] = make(None)
@@ -244,7 +244,7 @@ class _Execution:
         return not (names.binds | names.sets | names.asked | names.given).isdisjoint(self._reached)
 
     def _leave(self, statement: Statement, error: BaseException) -> None:
-        """Gives placeholders to those of a failed statement's names that have no value.
+        """Assigns placeholders to the names that a failed statement has left without a value.
 
         If the statement was interrupted (for example, an endless loop), the values of all names
         except answers are removed first, because these values may be arbitrary.
@@ -261,7 +261,7 @@ class _Execution:
             self._own.setdefault(name, _missing_value(name, line, statement.is_import, error))
 
     def _put_stand_in(self, name: str) -> None:
-        """Replaces a value with its substitute for a name, and for all other names of the value."""
+        """Replaces a name's value with its substitute, under all names that this value has."""
         value = self._own.get(name)
         has_value = callable(value) and not isinstance(value, MissingValue)
         self._own[name] = stand_in = self._stand_ins[name](value if has_value else None)

@@ -87,7 +87,7 @@ def _with_the_same_objects(
 
 
 class _HeldResult:
-    """A call's result, which is changed in place where possible, because a caller may do so."""
+    """A call's result; it is changed in place if possible, because a caller may change it, too."""
 
     def __init__(self, value: Any) -> None:
         self._value = self._before = self._after = value
@@ -159,7 +159,7 @@ def _with_items(held: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _apart(value: Any, memories: set[int]) -> Any:
-    """Returns the value, with copies instead of those tensors whose memory is in `memories`."""
+    """Returns the value, in which copies replace the tensors whose memory is in `memories`."""
     if not any(_memory_of(leaf) in memories for leaf in tensors_in(value)):
         return value
     if isinstance(value, torch.Tensor):

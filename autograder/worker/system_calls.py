@@ -1,9 +1,9 @@
 """Lists the system calls that a worker may make; `seccomp` builds a filter from this list.
 
-The list was found by tracing answers to all assignments, and extended with the calls that other
-versions of Python and the C library use for the same purposes; the tests grade all of the course's
-correct answers under the filter. Other calls fail with EPERM, but the calls in `ABSENT`, and newer
-calls, fail with ENOSYS, as if the kernel did not have them.
+The list was made by tracing answers to all assignments, and was then extended with the calls that
+other versions of Python and the C library use for the same purposes; the tests grade all of the
+course's correct answers under the filter. Other calls fail with EPERM, but the calls in `ABSENT`,
+and newer calls, fail with ENOSYS, as if the kernel did not have them.
 """
 
 from __future__ import annotations

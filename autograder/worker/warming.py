@@ -74,7 +74,7 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
 
 
 def use(second_device: bool, many_workers: bool) -> None:
-    """Makes a single run of the code that answers usually need."""
+    """Runs the code that answers usually need, but only once."""
     _use_torch()
     if many_workers:
         torch.vmap(torch.sum)(torch.ones(2, 3))  # loads code that few answers need
@@ -84,7 +84,7 @@ def use(second_device: bool, many_workers: bool) -> None:
 
 
 def load_kernels() -> None:
-    """Loads the delayed kernels, and uses them so that everything that they need is also loaded."""
+    """Loads the kernels, and uses them so that everything that they need is also loaded."""
     late.load_kernels()
     _use_second_device()
 

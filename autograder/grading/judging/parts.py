@@ -147,7 +147,7 @@ def _code(function: ast.FunctionDef) -> list[ast.stmt]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Replaces the names that an author has chosen with numbers, in order of appearance."""
+    """Uses numbers, in order of appearance, instead of the names that an author has chosen."""
 
     def __init__(self, imported: Mapping[str, str]) -> None:
         self._imported = imported

@@ -174,7 +174,7 @@ class Rehearsal(RequestImplementation, Observer):
         return value_of(reply)
 
     def _answer(self, request: tuple[Any, ...]) -> RawReply:
-        """Answers a request with a random state that tests don't change by drawing numbers."""
+        """Answers a request with a random state that is not affected when tests draw numbers."""
         theirs = torch.get_rng_state()
         if self._drawn is not None:
             torch.set_rng_state(self._drawn)

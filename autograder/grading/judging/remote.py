@@ -78,7 +78,7 @@ class RemoteImplementation(RequestImplementation):
         self._asked_for: set[str] = set()
 
     def begin_question(self, question: str) -> None:
-        """Begins a question with a full budget; ends the worker if a thread still runs in it."""
+        """Begins a question with a full budget; ends the worker if it still runs a thread."""
         self._budget = Budget.of(self._limits)
         self._ends = []
         self._question, self._seeded = question, ""

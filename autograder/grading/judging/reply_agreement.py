@@ -161,7 +161,7 @@ class JointAgreement:
 
     @classmethod
     def of(cls, tests: Iterable[tuple[int, Agreement]]) -> JointAgreement:
-        """Joins pairs of the position of a test's first reply and the test's agreement."""
+        """Joins the agreements of tests, each given with the position of the test's first reply."""
         parts, headers, data = [], list[bytes](), bytearray()
         rows: list[_Row | _RowAfter] = []
         apart: list[_Row | _RowAfter] = []

@@ -34,7 +34,7 @@ Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 
 
 class ChangedEntries:
-    """The catalog's entries for a question; `texts` maps an entry's name to its module's text.
+    """The catalog's entries for a question; `texts` maps an entry's name to its module's code.
 
     The first of the two mistakes may also be a change to the solution; `members` contains these
     changes.
@@ -52,7 +52,7 @@ class ChangedEntries:
         self._of_solution, self._ask_text = members, ask_text
 
     def changed(self, entry: Row, row: Row) -> list[Definitions]:
-        """Returns versions of an entry to which the mistake that a row describes has been added."""
+        """Adds the mistake that a row describes to an entry; returns the possible results."""
         alike = (
             self._with(entry, number, member)
             for number, member in self._changes(entry)
@@ -123,7 +123,7 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019
     def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
-        """Returns changes to a definition; none if it has a `while` loop: this might never end."""
+        """Returns changes to a definition, or () if it has a `while` loop that might never end."""
         if definition is self._others[1].get(self._question):
             return self._of_solution
         if any(isinstance(part, ast.While) for part in ast.walk(definition)):

@@ -1,4 +1,4 @@
-"""Compares a call with all different results for the same request at once."""
+"""Compares a call with all distinct results for the same request in a single step."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Column:
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
         """Returns, for each result, which of its first `count` figures equal those of the call.
 
-        If the call or the result has a different number of figures, all figures count as equal if
-        the whole results are equal; otherwise, none do. If a result has several tensors, a tensor
+        If the call or the result has a different number of figures, they are compared as a whole:
+        either all figures count as equal, or none do. If a result has several tensors, a tensor
         with the right shape is compared even if another tensor has a wrong shape.
         """
         found = np.repeat(self.equal_to(call)[:, None], count, 1)

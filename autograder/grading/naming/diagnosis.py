@@ -91,7 +91,7 @@ class Diagnosis:
         return replace(result, misconception=misconception, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
-        """Diagnoses a misconception's own code; returns the name of the mistake that fits, or None.
+        """Diagnoses the code of a known mistake; returns the name that is found for it, or None.
 
         The random numbers are different for each `time`.
         """

@@ -125,7 +125,7 @@ class KnownMistakes:
         return self._store.is_current(*self._place(question))
 
     def _place(self, question: str) -> tuple[str, str, Callable[[Table], bool]]:
-        """Returns a table's name and key, and a function to check if a table fits this machine."""
+        """Returns a table's name and key, and a function to check if a table suits this machine."""
         right = [c for test in self.tests(question) for c in self.right(question, test).calls]
         name = f"{self._exercise.name}-{question}"
         return name, self._key(question), lambda table: table.fits(right, self._checks)

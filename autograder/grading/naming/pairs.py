@@ -148,8 +148,9 @@ class PairSearch:
     def _executed(self, pairs: Iterator[_Pair]) -> list[Row]:
         """Returns a row for the first pair that explains the answer, or an empty list.
 
-        First executes the pairs in one test, up to the answer's first wrong call. The first
-        `_EXECUTED` pairs that have the answer's results there are then executed in all tests.
+        First executes the pairs in one test, up to the answer's first wrong call. Of the pairs that
+        have the answer's results in these calls, the first `_EXECUTED` are then executed in all
+        tests.
         """
         test, count = self._first_wrong()
         tried = [*islice(pairs, max(1, _TRIED_CALLS // count))]
@@ -267,7 +268,7 @@ class PairSearch:
         return np.hstack(found)
 
     def _count(self, at: int) -> int:
-        """Returns how many figures to compare for a request, or 1 to compare whole results."""
+        """Returns how many of a result's figures to compare, or 1 to compare results as a whole."""
         count = len(self._right[at].figures)
         return max(1, count) if len(self._came[at].figures) == count else 1
 

@@ -1,4 +1,4 @@
-"""Makes the probe, which sends the requests in a question's tests to a wrong answer at once.
+"""Makes the probe, which sends all requests in a question's tests to a wrong answer in one batch.
 
 The inputs depend only on the suite, so the results that known mistakes give for the same requests
 are computed once. The tests themselves need not run, because only replies are compared.
@@ -345,7 +345,7 @@ def _size(cotangent: Any) -> float:
 
 
 def _for_ones(gradients: Any, size: float) -> Any:
-    """Scales gradients to incoming gradients of size 1, so that they can be compared."""
+    """Rescales gradients as if the incoming gradients had size 1, so that they can be compared."""
     return _each(gradients, lambda g: g / size if size != 1 and g.is_floating_point() else g)
 
 

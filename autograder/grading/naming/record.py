@@ -282,7 +282,7 @@ def _item(key: Any, item: Any, tensors: list[torch.Tensor], with_sizes: bool) ->
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor contains numbers that can be read, and not too many of these."""
+    """Returns whether a tensor contains numbers that can be read, but not too many of them."""
     dense = tensor.layout == torch.strided and not tensor.is_quantized
     return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
 

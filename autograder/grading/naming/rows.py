@@ -1,4 +1,4 @@
-"""Defines the rows for a question's mistakes, each with a name and a text for students."""
+"""Defines the rows for a question's mistakes, each with a name and a description for students."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _as_if(words: str, lead: str) -> str:
-    """Returns a text that describes only behavior, because different code may behave alike."""
+    """Describes only the answer's behavior, because different code may behave in the same way."""
     return f"This answer behaves as if {words}. {lead}"
 
 

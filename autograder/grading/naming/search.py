@@ -190,7 +190,7 @@ class Search:
 
     @property
     def is_right(self) -> bool:
-        """Returns whether all replies are right, so that tests fail for a different reason."""
+        """Returns whether all replies are right; if so, tests fail for a different reason."""
         return len(self.right_tests) == len(self.tests)
 
     # methods that find rows that explain all of an answer
@@ -339,8 +339,9 @@ class Search:
         """Returns a row for a mistake in an answer that also lacks required errors, or [].
 
         The mistake must explain all wrong values. The mistake may depend on chance, because the two
-        mistakes are not executed together. As the second mistake, uses a row that lacks the same
-        errors and returns equal values instead, or a general description if there is no such row.
+        mistakes are not executed together. The second mistake is a row that is wrong only because
+        it does not raise these errors either; among such rows, the one that most often returns the
+        same values as the answer is used. If there is no such row, uses a general description.
         """
         missing = np.array([*map(Call.misses_error, self.came, self.right)], bool)
         wrong = np.array([*map(Call.is_wrong, self.came, self.right)], bool)
@@ -365,7 +366,7 @@ class Search:
         )
 
     def _only_lacks_errors(self, row: int, test: str) -> bool:
-        """Returns whether a row is right, except that it lacks the same errors as the answer."""
+        """Returns whether a row is right, apart from missing the same errors as the answer does."""
         return all(
             (came.raised, came.form) == (own.raised, own.form)
             if came.misses_error(right)

@@ -37,11 +37,11 @@ class Store:
     def get(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> Table:
-        """Returns a question's table with this key that fits this machine; makes it if necessary.
+        """Returns a question's table that has this key and suits this machine; makes it if needed.
 
         Only one process makes the table, while others wait. In the course, the new table replaces a
-        table with a different key, but not one with the same key: if that table does not fit, it
-        was made on a machine that rounds or draws random numbers differently.
+        table with a different key, but not one with the same key: if that table does not suit this
+        machine, it was made on a machine that rounds or draws random numbers differently.
         """
         kept, cached = self._kept(question), self._cache / f"{question}-{key}.npz"
 
@@ -64,7 +64,7 @@ class Store:
     def renew(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> None:
-        """Makes sure that the course's table fits, even if it has to replace one with the same key.
+        """Makes sure that the course's table suits this machine; may replace one with the same key.
 
         The key does not depend on the numbers in inputs, so a table with the same key may contain
         results for earlier inputs.
@@ -79,7 +79,7 @@ class Store:
             _keep(kept, key, data.partition(b"\n")[2])
 
     def is_current(self, question: str, key: str, fits: Callable[[Table], bool]) -> bool:
-        """Returns whether the course itself contains a fitting table with this key."""
+        """Returns whether the course contains a table that has this key and suits this machine."""
         return _read(self._kept(question), key, fits) is not None
 
     def _kept(self, question: str) -> Path:
@@ -95,7 +95,7 @@ def cache_folder() -> Path:
 
 @garbage_kept()
 def _read(path: Path, key: str, fits: Callable[[Table], bool]) -> Table | None:
-    """Returns the table in a file, or None if its key differs or it does not fit this machine."""
+    """Returns the table in a file, or None if its key differs or it does not suit this machine."""
     with contextlib.suppress(*_NO_TABLE):
         own, _, data = path.read_bytes().partition(b"\n")
         if own == key.encode() and fits(table := Table.from_bytes(data)):

@@ -87,10 +87,10 @@ def total_of(call: Call) -> float:
 class Table:
     """A question's rows, and the results in each row.
 
-    `answers` contains the different results for each request. `cells` contains, for each row and
+    `answers` contains the distinct results for each request. `cells` contains, for each row and
     request, the number of the row's result; `right` contains the numbers of the solution's results.
     The keys of `samples` and `words` are pairs of a row and a test. `words` contains tests'
-    messages, but only for entries whose results are all right. `samples` contains messages, too;
+    messages, but only for entries whose results are all correct. `samples` contains messages, too;
     `checks` is a digest of the code on which messages depend.
     """
 
@@ -105,7 +105,7 @@ class Table:
     _columns: dict[int, Column] = field(default_factory=dict, compare=False, repr=False)
 
     def column(self, at: int) -> Column:
-        """Returns the different results for a request, in arrays."""
+        """Returns the distinct results for a request, in arrays."""
         if at not in self._columns:
             self._columns[at] = Column(self.answers[at])
         return self._columns[at]
@@ -237,7 +237,7 @@ class TableMaker:
 
     @property
     def screen(self) -> list[str]:
-        """The tests with the fewest requests, in which every member is executed."""
+        """The tests with the fewest requests; every member is executed in these tests."""
         found: list[str] = []
         count = 0
         for test in sorted(self.requests, key=lambda test: len(self.requests[test])):
@@ -338,7 +338,7 @@ def _rounded(values: Numbers, units: Numbers) -> Numbers:
 
 
 def _by_place(values: Numbers) -> NDArray[np.uint8]:
-    """Returns the bytes of numbers, with all first bytes first, as this makes files smaller."""
+    """Groups the bytes of numbers by position (first bytes first), which makes files smaller."""
     return np.ascontiguousarray(values.astype("<f8").view(np.uint8).reshape(-1, 8).T)
 
 

@@ -33,7 +33,7 @@ MISSING = "trained_parameters_are_missing_that_the_question_gives"
 TOO_MANY = "there_are_trained_parameters_that_the_question_does_not_give"
 SHARED = "a_weight_is_no_trained_parameter_of_its_own"
 OTHER_LAYERS = "the_trained_parameters_have_other_names_and_sizes_than_the_question_gives"
-#: the maximum number of parameters that a text names
+#: the maximum number of parameters that a message names
 _MOST_NAMED = 4
 #: ids for results of wrong types
 ONE = "one_tensor_comes_back_in_place_of_several"
@@ -64,7 +64,7 @@ BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns the first row that applies, about parameters, errors, results, chance or calls."""
+    """Looks for a row about parameters, errors, results, chance or calls, in this order."""
     return (
         of_parameters(known, question, answers)
         or of_causes(known, question, answers)

@@ -48,9 +48,9 @@ def uses_besides_computing(code: str) -> tuple[str, ...]:
 
 
 def _refused_names(code: str) -> Iterator[str]:
-    """Yields undefined names, and unlisted names that belong, or may belong, to Python itself.
+    """Yields undefined names, and unlisted names that are, or may be, built into Python.
 
-    A local name in a function never belongs to Python. A name that the code does not define may be
+    A local name in a function is never a built-in name. A name that the code does not define may be
     defined in the file to which the code is added.
     """
     tables = [symtable.symtable(code, "<answer>", "exec")]

@@ -145,7 +145,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _quoted(text: str) -> str:
-    """Returns a text as short string literals in Python, one per line."""
+    """Returns `text` as short string literals in Python, one per line."""
     escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     parts = textwrap.wrap(escaped, _WIDTH, break_long_words=False) or [""]
     spaced = [f"{part} " for part in parts[:-1]] + parts[-1:]

@@ -41,7 +41,7 @@ class JudgedCase:
 
 @dataclass(frozen=True, slots=True)
 class QuestionProof:
-    """The numbers of cases of each kind for a question, with modules and notebooks added up."""
+    """The number of cases of each kind for a question, counting modules and notebooks together."""
 
     assignment: str
     exercise: str

@@ -86,7 +86,7 @@ def is_plain(rank: int) -> bool:
 
 
 def may_be_in_a_pair(rank: int) -> bool:
-    """Returns whether a change of this rank may be one of two mistakes.
+    """Returns whether a change of this rank may be combined with a second mistake.
 
     Changes that alter a known step, and small changes, may be combined. The changes that apply to
     any step are too numerous to be combined.

@@ -99,7 +99,7 @@ class DefinitionNames:
         return False
 
     def is_in_a_check(self, node: ast.AST) -> bool:
-        """Returns whether a node is an `if` statement that raises an error, or in its condition."""
+        """Returns whether a node is (or is in the condition of) an `if` that raises an error."""
         if _is_check(node):
             return True
         while node in self.around:

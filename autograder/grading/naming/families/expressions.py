@@ -55,7 +55,7 @@ def comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def condition(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields different conditions, and the statement with the condition `True` or `False`."""
+    """Yields changed conditions, and an `if` whose condition is always `True` or always `False`."""
     if isinstance(node, ast.BoolOp):
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         yield ast.BoolOp(other, node.values)
@@ -97,13 +97,13 @@ def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields each other argument and variable as a replacement for a name."""
+    """Yields all other arguments and variables as replacements for a name."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in scope.names:
         yield from (ast.Name(other, node.ctx) for other in scope.names if other != node.id)
 
 
 def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields every other attribute of `self` as a replacement for an attribute."""
+    """Yields all other attributes of `self` as replacements for an attribute."""
     if isinstance(node, ast.Attribute) and node.attr in scope.attributes:
         others = scope.attributes if ast.unparse(node.value) == "self" else ()
         yield from (ast.Attribute(node.value, o, node.ctx) for o in others if o != node.attr)

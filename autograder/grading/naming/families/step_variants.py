@@ -47,7 +47,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
 
 
 def _with_swapped_layers(function: ast.FunctionDef, scope: Scope) -> Iterator[Change]:
-    """Yields the function with two attributes swapped that are either called or operands of `@`."""
+    """Swaps two attributes that the function calls or multiplies with `@`; yields each version."""
     used: set[str] = set()
     for part in ast.walk(function):
         operands = [part.func] if isinstance(part, ast.Call) else []

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-#: alternative texts for a step, each with the key of its family
+#: alternatives to a step, each with the key of its family
 Rows = Iterable[tuple[str, str]]
 
 _NO_NAME = re.compile(r"[^a-z0-9]+")
