@@ -1,6 +1,6 @@
-"""Parses and formats due dates and durations as people write them; rejects ambiguous texts.
+"""Parses and formats due dates and durations as people write them; rejects ambiguous input.
 
-A due date must name its time zone, because otherwise the same text means different moments in
+A due date must name its time zone, because otherwise the same words mean different moments in
 different places. Work is on time until the end of the minute in which it is due or, if the due date
 has seconds, until the end of that second. A date without a time means the end of that day.
 """

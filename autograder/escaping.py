@@ -30,7 +30,7 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
     f"{_NO_CHARACTERS}]"
 )
-#: characters that would control a terminal, except line ends and tabs, which tables need
+#: characters that would control a terminal, except line endings and tabs, which tables need
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 #: characters with which a spreadsheet's formulas begin
@@ -55,7 +55,7 @@ _UNSAFE_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u20
 
 
 def printable(text: str) -> str:
-    """Replaces characters that can't be shown; keeps line ends and tabs."""
+    """Replaces characters that can't be shown; keeps line endings and tabs."""
     return _UNPRINTABLE.sub(_REPLACEMENT, text)
 
 
@@ -83,7 +83,7 @@ def _no_formula(value: Value) -> Value:
 
 
 def _is_formula(text: str) -> bool:
-    """Returns whether a text is a formula, or consists of apostrophes followed by a formula."""
+    """Returns whether a string is a formula, or consists of apostrophes followed by a formula."""
     if text == _NOTHING:
         return False
     return text.lstrip("'").lstrip(_BEFORE_A_FORMULA).startswith(_FORMULA)
@@ -144,9 +144,9 @@ def for_script(document: Any) -> str:
 
 
 def for_file_name(name: str, suffix: str = "") -> str:
-    """Returns a file name for any text; it is valid on every system, and ends with `suffix`.
+    """Returns a file name for any string; it is valid on every system, and ends with `suffix`.
 
-    A text that is already a valid name is not changed. Different texts get different names.
+    A string that is already a valid name is not changed. Different strings get different names.
     """
     room = _LONGEST_BYTES - len(suffix)
     if _is_file_name(name) and len(name.encode()) <= room:

@@ -18,7 +18,7 @@ from .errors import UserError
 
 
 def replace_file(path: Path, text: str) -> Path:
-    """Writes a text to `path`, unless the file already contains it.
+    """Writes `text` to `path`, unless the file already contains it.
 
     Raises `UserError` if the file can't be written.
     """

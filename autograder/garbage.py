@@ -1,4 +1,4 @@
-"""Pauses garbage collection while many objects are created that are all kept.
+"""Pauses garbage collection while code creates many objects and keeps all of them.
 
 Each collection looks at all new objects again, and it would find nothing to free.
 """
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def garbage_kept() -> Iterator[None]:
-    """Collects no garbage during a block or, as a decorator, during a function."""
+    """Disables garbage collection during a block or, as a decorator, during a function."""
     collects = gc.isenabled()
     gc.disable()
     try:

@@ -54,7 +54,7 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 class ReleasedAssignment:
     """The files of a released assignment.
 
-    `files` maps paths in the released folder to the files' texts, `sources` contains nbgrader's
+    `files` maps paths in the released folder to the files' contents, `sources` contains nbgrader's
     source notebook for each exercise, and `extras` contains the paths of files that don't belong to
     any exercise.
     """

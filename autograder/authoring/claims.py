@@ -18,5 +18,5 @@ def without_claims(text: str) -> str:
 
 
 def claims_in(text: str) -> list[str]:
-    """Returns the expressions in a text's claims, each joined into one line."""
+    """Returns the expressions in the claims that `text` contains, each joined into one line."""
     return [" ".join(match.group(1).split()) for match in _CLAIM.finditer(text)]

@@ -1,4 +1,4 @@
-"""Removes differences in formatting from a text, and remembers the line of each character."""
+"""Removes differences in formatting from text, and remembers the line of each character."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLOSING = ")]}"
 
 @dataclass(frozen=True, slots=True)
 class CompactText:
-    """A text without white space; `lines[i]` is the original line of `text[i]`, counted from 1."""
+    """Text without white space; `lines[i]` is the original line of `text[i]`, counted from 1."""
 
     text: str
     lines: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Reads the texts for each question from `hints.toml`, `afterwards.toml` and `stars.toml`."""
+"""Reads the text for each question from `hints.toml`, `afterwards.toml` and `stars.toml`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
 
 
 def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the texts to show after correct answers, by question; returns {} if there is no file.
+    """Reads the comments on correct answers, keyed by question; returns {} if there is no file.
 
-    Raises `ContentError` if a question does not exist or has no text.
+    Raises `ContentError` if a question does not exist or has no comment.
     """
     path = root / "source" / assignment.name / AFTERWARDS
     texts = _by_question(path, assignment)

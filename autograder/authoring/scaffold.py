@@ -1,4 +1,4 @@
-"""Writes all files for new exercises, questions and courses, with TO DO marks for the author."""
+"""Writes all files for new exercises, questions and courses, with TO DO notes for the author."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _with_section(text: str, part: str) -> str:
 
 
 def _with_imports(path: Path, text: str, head: str) -> str:
-    """Adds missing imports to a text; `head`, the beginning of a new file, contains all imports."""
+    """Adds missing imports to code; `head`, the beginning of a new file, contains all imports."""
     for wanted in _imports(path, head):
         known = _imports(path, text)
         same = [node for node in known if _module(node) == _module(wanted)]

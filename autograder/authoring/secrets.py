@@ -37,7 +37,7 @@ class SecretKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret text without white space, with its file and line."""
+    """A secret string without white space, with its file and line."""
 
     kind: SecretKind
     text: str
@@ -46,7 +46,7 @@ class Secret:
 
 
 def secrets_of(course: Course) -> tuple[Secret, ...]:
-    """Returns all secrets of a course, each text only once per kind."""
+    """Returns all secrets of a course, each string only once per kind."""
     found: dict[tuple[SecretKind, str], Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:

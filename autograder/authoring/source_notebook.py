@@ -97,7 +97,7 @@ def source_notebook(
 
 
 def without_mistakes(text: str) -> tuple[str, list[str]]:
-    """Returns a text without its sections about mistakes, and each of these sections, folded.
+    """Separates sections about mistakes from `text`; returns the rest, and the sections, folded.
 
     Students who read about a mistake before their first try don't make the mistake themselves, and
     so they learn less from it.

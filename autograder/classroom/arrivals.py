@@ -88,8 +88,8 @@ class Allowances:
 
         The result is the sum of the section's shift, grace period, extra time, extension and late
         days. None means that the class has never given this submission any of these; nbgrader's
-        gradebook then keeps its own extension. Zero removes from the gradebook an allowance that is
-        no longer in the tables.
+        gradebook then keeps its own extension. If the result is zero, an allowance that is no
+        longer in the tables is removed from the gradebook.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()

@@ -1,7 +1,8 @@
 """Reads and writes `comments.csv`, a class's bank of comments that graders reuse.
 
 A grader writes `#name` in a comment, in formgrader or with `autograder mark`; students read the
-bank's text instead. A text applies to one question, or to all questions if `question` is empty.
+bank's text instead. A comment in the bank applies to one question, or to all questions if
+`question` is empty.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:
 
 
 def with_class_dates(course: Course, class_folder: Path) -> Course:
-    """Returns the course with a class's due dates; an assignment with an invalid date is broken."""
+    """Returns the course with a class's due dates; those with invalid dates become `broken`."""
     found = read_dates(class_folder)
     if not found.dates and not found.wrong:
         return course

@@ -20,7 +20,7 @@ LOOKED_FILE = "looked.csv"
 
 @dataclass(frozen=True, slots=True)
 class ReviewMark:
-    """A view of an assignment's results: how many lines the results had, and the time in UTC."""
+    """One look at an assignment's results: how many lines the results had, and the time in UTC."""
 
     assignment: str
     lines: int

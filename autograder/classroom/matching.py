@@ -1,7 +1,7 @@
 """Matches people whose names are written differently on different platforms.
 
 A person's keys are grouped in tiers, the most reliable first. The first tier in which a name is
-found decides; if the name fits two people in that tier, nobody is matched.
+found decides; if the name matches two people in that tier, nobody is matched.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Roster:
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
-        """Returns the people whom no name in `students` could mean, in roster order."""
+        """Returns the people to whom no name in `students` can refer, in roster order."""
         known = {number for student in students for number in self._find(student)}
         return tuple(p for number, p in enumerate(self.people) if number not in known)
 
@@ -317,7 +317,7 @@ class _Merge:
         return self._by_name(person)
 
     def _agrees(self, person: Person, number: int, name: str) -> bool:
-        """Returns whether the person at `number` has the identifier `name` or a fitting address."""
+        """Returns whether person `number` has the identifier `name` or a matching address."""
         there = self.people[number]
         ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
         if normal(name) in ids:

@@ -74,7 +74,7 @@ _STAFF = re.compile(
     r"trainer|dozent|lehrend|lehrer|observer|reader|editingteacher|non-editing)",
     re.IGNORECASE,
 )
-#: separators between sections, in a text in which all white space is single spaces
+#: separators between sections, in a string in which all white space is single spaces
 _SEPARATORS = re.compile(r" ?[;,] ?(?:and )?| and | und ")
 
 

@@ -31,7 +31,10 @@ class Selection:
         return self.section is not None or self.grader is not None
 
     def fits(self, person: Person | None) -> bool:
-        """Returns whether a person's section and grader fit; None is a person not on the roster."""
+        """Returns whether a person has the selected section and grader.
+
+        None stands for a person who is not on the roster.
+        """
         if person is None:
             return not self.is_of_people
         in_section = self.section is None or self.section in person.sections

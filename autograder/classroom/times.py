@@ -67,7 +67,7 @@ class SubmissionTime:
 
 
 def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
-    """Reads a time from a text and converts it to UTC; returns None if the time is uncertain.
+    """Reads a time from a string and converts it to UTC; returns None if the time is uncertain.
 
     `zone` is used for a time that names no zone; if `zone` is None, such a time raises
     `MissingZone`.

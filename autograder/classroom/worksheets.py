@@ -27,12 +27,12 @@ def in_english(
 
 
 def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, str]:
-    """Maps each heading that is used to English; returns {} if the table is not a worksheet.
+    """Maps headings to their English equivalents; returns {} if the table is not a worksheet.
 
     The first two columns contain a word with a number (`Participant 17`) and the person's name. The
-    maximum, which is the same for everybody, is between the grade and a column that says whether
-    the grade can be changed. The last column contains the feedback comments; it follows the time of
-    the grade.
+    column with the maximum, which is the same for everybody, is between the column with the grade
+    and one that says whether the grade can be changed. The last column contains the feedback
+    comments; it follows the column with the time of the grade.
     """
     if len(columns) < 6 or not rows or not _are_participants(columns[0], rows):
         return {}

@@ -1,4 +1,4 @@
-"""Brings downloads from learning platforms and code classrooms into nbgrader's layout."""
+"""Arranges downloads from platforms such as Moodle and GitHub Classroom in nbgrader's layout."""
 
 from .clones import read_logins
 from .collection import CollectOptions, CollectReport, collect

@@ -152,7 +152,7 @@ class Sorting:
                 self.refuse(path, "an archive that contains no file", owner)
 
     def take_others(self) -> None:
-        """Adds typed texts and damaged archives from students who have no other file.
+        """Adds typed-in text and damaged archives from students who have no other file.
 
         These files earn no points until a person has looked at them, and never replace an existing
         submission.
@@ -225,7 +225,7 @@ class Sorting:
     def notes_on_other_assignments(self) -> tuple[str, ...]:
         """Returns notes about files for assignments other than the one that the user named.
 
-        Raises `UserError` if most files belong to another assignment, because the user has then
+        Raises `UserError` if most files belong to another assignment, which means that the user has
         named the wrong one.
         """
         notes = []

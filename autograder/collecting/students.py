@@ -89,7 +89,7 @@ class Students:
         return person.number if platform == CANVAS and person.number.isdigit() else ""
 
     def know(self, owners: Iterable[Owner]) -> None:
-        """Registers a download's owners, so that people with equal names get different folders."""
+        """Registers a download's owners, so that people with the same name get separate folders."""
         for owner in owners:
             self._entries[owner.key].add(owner.entry)
             if owner.name:

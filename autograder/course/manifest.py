@@ -103,7 +103,7 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_afterwards(folder: Path) -> dict[str, str]:
-    """Reads the texts for correct answers, keyed by question; returns {} if there are none."""
+    """Reads the comments on correct answers, keyed by question; returns {} if there are none."""
     return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
 
 
@@ -115,7 +115,7 @@ def read_stars(folder: Path) -> dict[str, str]:
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
     """Reads other correct answers, keyed by question; returns {} until the course publishes them.
 
-    Each answer is a pair: a text that says what the code does and costs, and the code.
+    Each answer is a pair: an explanation of what the code does and what it costs, and the code.
     """
     return {
         name: tuple((str(text), str(code)) for text, code in ways)
@@ -137,14 +137,14 @@ def _texts(folder: Path, file: str) -> dict[str, Any]:
 
 
 def texts_text(texts: Mapping[str, object]) -> str:
-    """Formats texts, keyed by question, as JSON for a file such as `checks/hints.json`."""
+    """Formats text, keyed by question, as JSON for a file such as `checks/hints.json`."""
     return json.dumps(dict(texts), indent=1, ensure_ascii=False) + "\n"
 
 
 def signatures_in(text: str) -> dict[str, str]:
     """Returns how to call a module's functions and classes, such as `scores(inputs, query)`.
 
-    For a class, shows two calls: one that creates an object, and one of the method `forward`.
+    For a class, shows two calls: one that creates an object, and one to its method `forward`.
     """
     found: dict[str, str] = {}
     for node in ast.parse(text).body:

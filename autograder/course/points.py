@@ -59,7 +59,7 @@ def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.Name, ast.expr]]:
-    """Pairs names with their values: `A = 1` gives one pair, `A, B = 1, 2` gives two."""
+    """Pairs names with their values: `A = 1` gives one pair; `A, B = 1, 2` gives two."""
     if isinstance(target, ast.Name):
         return [(target, value)]
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):

@@ -1,4 +1,4 @@
-"""Finds an author's unfinished work: missing files, and TO DO marks that `autograder new` wrote."""
+"""Finds an author's unfinished work: missing files, and TO DO notes that `autograder new` wrote."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ FILE = "ways.toml"
 
 @dataclass(frozen=True, slots=True)
 class AlternativeSolution:
-    """A correct answer other than the solution: the code, and a text on what it does and costs."""
+    """A correct answer other than the solution; `text` says what the code does and costs."""
 
     text: str
     code: str
@@ -32,7 +32,8 @@ class AlternativeSolution:
 def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[AlternativeSolution, ...]]:
     """Reads the alternative solutions of each question; returns {} if the file does not exist.
 
-    Raises `ContentError` if a question or an alternative does not exist, or if a text is missing.
+    Raises `ContentError` if a question or an alternative does not exist, or if an explanation is
+    missing.
     """
     path = course.root / "source" / assignment.name / FILE
     if not path.is_file():

@@ -26,11 +26,11 @@ class Grades:
 
     `absent` contains the names of people without any result. `people` contains each student's entry
     in the roster, and `known_as` contains each student's other names. `zero_for` contains the
-    assignments for which a missing submission may count as zero, and `not_due` contains those for
-    which it is too early for this. `waiting_for` contains missing submissions that may still
-    arrive. `left` contains people who have left the class, and `chosen` contains the selected
-    people (None means all people). The cells for missing submissions are not changed for people who
-    have left or are not selected. `titles` contains the titles of the course's assignments.
+    assignments for which a missing submission may count as zero, and `not_due` contains those that
+    are not due yet. `waiting_for` contains missing submissions that may still arrive. `left`
+    contains people who have left the class, and `chosen` contains the selected people (None means
+    all people). The cells for missing submissions are not changed for people who have left or are
+    not selected. `titles` contains the titles of the course's assignments.
     """
 
     results: Sequence[SubmissionResult]

@@ -36,7 +36,7 @@ def number(points: float) -> str:
 
 
 def same_number(text: str, value: float) -> bool:
-    """Returns whether a text, written with a decimal point or comma, is equal to this number."""
+    """Returns whether a string, written with a decimal point or comma, represents this number."""
     try:
         return abs(float(text.replace(",", ".")) - value) < 1e-6
     except ValueError:

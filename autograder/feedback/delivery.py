@@ -62,7 +62,7 @@ class Recipients:
 def deliver(
     way: DeliveryFormat, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
 ) -> DeliveryReport:
-    """Packs the pages in `feedback/` in a format; raises `UserError` if there are no pages."""
+    """Packs the pages in `feedback/` in the chosen format; raises `UserError` if there are none."""
     pages = results_of(results, lambda key: page_of(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")

@@ -76,6 +76,6 @@ def drill_down(results: Iterable[SubmissionResult], codes: Codes) -> str:
     shown: dict[str, _Numbers[str]] = {"students": students, "messages": messages, "codes": texts}
     return document.with_tables(
         {name: list(numbers.values) for name, numbers in tables.items()}
-        # escape names as in the page's cells, because the script looks for equal names
+        # escape names as in the page's cells, because the script looks for the same names
         | {name: list(map(printable, numbers.values)) for name, numbers in shown.items()}
     )

@@ -48,8 +48,8 @@ _OPEN_LINES = 3
 class _Test:
     """A test's line on a page; `message` is empty if an earlier test has the same message.
 
-    If a message is long and is not the question's first, the page hides it until the user clicks on
-    its first line, `unfolds`.
+    If a message is long and is not the question's first, the page shows only its first line,
+    `unfolds`, until the user clicks on that line.
     """
 
     result: TestResult

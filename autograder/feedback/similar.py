@@ -168,7 +168,7 @@ def _code(
     exercise: ExerciseResult,
     reader: BoundedReader,
 ) -> str:
-    """Returns the definitions in an exercise's file as one text, or "" if there are none."""
+    """Returns the definitions in an exercise's file as one string, or "" if there are none."""
     folder = submission_folder(class_folder, student, assignment)
     return _joined(definitions_of(folder, exercise, reader)).strip()
 

@@ -90,7 +90,7 @@ class Canvas:
         return self._known
 
     def members(self) -> Sequence[Member]:
-        """Returns the students who are active or invited, without the test student."""
+        """Returns the active and invited students, except the test student."""
         users = self._list(
             lambda: self._course.get_users(
                 enrollment_type=["student"],

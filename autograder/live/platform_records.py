@@ -203,5 +203,5 @@ def has_arrived(update: GradeUpdate, there: Grade | None) -> bool:
 
 
 def squeezed(text: str) -> str:
-    """Normalizes white space, because platforms change white space in texts."""
+    """Normalizes white space, because platforms change it."""
     return " ".join(text.split())

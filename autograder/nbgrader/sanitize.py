@@ -41,7 +41,7 @@ def _cleaned(source: str) -> str:
 
 
 def _can_be_shown(source: str, attachments: dict[str, Any]) -> bool:
-    """Returns whether nbconvert renders a text quickly, without content from other machines."""
+    """Returns whether nbconvert renders Markdown quickly, without content from other machines."""
     start = time.process_time()
     try:
         renderer = IPythonRenderer(escape=False, attachments=attachments)

@@ -117,7 +117,7 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
 def _news(
     folder: Path, requests: Sequence[Request], seen: Mapping[str, int], selection: Selection
 ) -> Iterator[Request]:
-    """Yields the selected students' open requests, and their requests with answers not seen yet."""
+    """Yields the selected students' open requests, and answered ones that nobody has seen yet."""
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     answered = [request for request in requests if not request.is_open]
     open_ones = [request for request in requests if request.is_open]

@@ -46,10 +46,10 @@ def grade(
     if the folder is called `submitted`). Before the gradebook is written, `on_lateness` is called
     with sentences about due dates and late students. `secret` is the file with the class's secret,
     which must be the same for all shards (default: secret.key next to the results). `shard`
-    contains the number of the shard, starting at 1, and the number of all shards. If `question` is
-    given, only this question is graded again, but new or changed submissions are graded as a whole.
-    `scheduler` is the address of a Dask scheduler, whose workers then grade the submissions instead
-    of this machine.
+    contains the number of the shard, starting at 1, and the total number of shards. If `question`
+    is given, only this question is graded again, but new or changed submissions are graded as a
+    whole. `scheduler` is the address of a Dask scheduler, whose workers then grade the submissions
+    instead of this machine.
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])

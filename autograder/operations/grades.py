@@ -150,7 +150,7 @@ def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
 def _known_as(
     class_folder: Path, keys: Iterable[Key], waiting: Iterable[Key]
 ) -> Mapping[str, tuple[str, ...]]:
-    """Maps students to their other names, those on submissions' platforms and on the roster."""
+    """Maps students to the other names that they have on platforms and on the roster."""
     if not class_folder.is_dir():
         return {}
     roster, origins = read_roster(class_folder), read_origins(class_folder)

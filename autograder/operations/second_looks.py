@@ -106,7 +106,7 @@ def _request(folder: Path, course: Course, asked: FoundRequest) -> Request:
 
 
 def _named_assignment(course: Course, text: str) -> str:
-    """Returns the assignment that a text names; raises `UserError` unless it names exactly one."""
+    """Returns the assignment that `text` names; raises `UserError` unless it names exactly one."""
     words = re.sub(r"[\W_]+", "_", f" {text} ".casefold())
     names = [assignment.name for assignment in course.assignments]
     found = {name for name in names if f"_{name}_" in words}
@@ -122,7 +122,7 @@ def _named_assignment(course: Course, text: str) -> str:
 
 
 def question_named_in(course: Course, assignment: str, text: str) -> str:
-    """Returns the question that a text names, or "" unless the text names exactly one question."""
+    """Returns the question that `text` names, or "" unless `text` names exactly one question."""
     words = set(re.findall(r"\w+", text))
     own = next((a.exercises for a in course.assignments if a.name == assignment), ())
     found = [f"{e.name}/{q.name}" for e in own for q in e.questions if q.name in words]

@@ -18,7 +18,7 @@ _LOOK: dict[Verdict, str] = {
 
 
 def never_ran(exercise: ExerciseResult) -> bool:
-    """Returns whether an exercise has several questions, and all of them ended with an error.
+    """Returns whether an exercise has several questions that all ended with an error.
 
     A single line may have caused all errors, so nothing is known about the answers themselves.
     """

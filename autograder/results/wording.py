@@ -90,7 +90,7 @@ def mistake_text(name: str | None) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Returns a text, or its beginning and end if it is longer than `limit` characters."""
+    """Returns `text`, or its beginning and end if it is longer than `limit` characters."""
     if len(text) <= limit:
         return text
     head, tail = limit * 2 // 3, limit // 4

@@ -1,1 +1,1 @@
-"""Contains one module per export format; each defines `write`, and `DEFAULT`, a file name."""
+"""Contains one module per export format; each defines `write` and `DEFAULT`, a file name."""

@@ -210,7 +210,7 @@ _DRIVER = (
     f"run {install_with('postgresql')}; write the address as postgresql+psycopg://USER@HOST/NAME"
 )
 
-#: remedies, by a text that the database's message contains in lower case; the first match counts
+#: remedies, by words that the database's message contains in lower case; the first match counts
 _REMEDIES = {
     "locked": "another program (formgrader?) is using it: close that program, then run this again",
     "not a database": _ANEW,

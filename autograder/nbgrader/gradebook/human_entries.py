@@ -19,7 +19,7 @@ def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
     """Returns a class's manual grades, late penalties and requests to review grades.
 
     Without a gradebook, there are only requests. If a comment contains names of entries in the
-    class's comment bank, the names are replaced with the entries' texts.
+    class's comment bank, the names are replaced with the text of these entries.
     """
     address = load_settings(class_folder, db_url).db_url
     requests = requests_by_key(read_requests(class_folder))

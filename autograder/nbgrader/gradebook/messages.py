@@ -1,4 +1,4 @@
-"""Writes the texts that graders see in formgrader: comments on answers, and check cells' output."""
+"""Writes the text that graders see in formgrader: comments on answers, and check cells' output."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class SandboxedExecute(ExecuteBehindWall):
         return nb, resources
 
     def _known_markdown(self, assignment: str) -> frozenset[str]:
-        """Returns the texts of the instructor's own Markdown cells, which need no cleaning."""
+        """Returns the content of the instructor's own Markdown cells, which need no cleaning."""
         sources = source_notebooks(self.parent.parent, assignment)
         notebooks = [json.loads(path.read_text(encoding="utf-8")) for path in sources]
         cells = [cell for notebook in notebooks for cell in notebook["cells"]]
