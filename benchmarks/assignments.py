@@ -129,7 +129,7 @@ def _each(submitted: Path, students: int, first: int = 0) -> float:
 
 
 def _total(submitted: Path) -> float:
-    """Returns the CPU seconds for a class, without the work that is done only once in a run."""
+    """Returns the CPU seconds for a class, excluding the work that is done only once per run."""
     options = ("--no-gradebook", "--jobs", "1", "--course", str(ROOT), "--profile", "--json")
     printed = run([sys.executable, "-m", "autograder", "grade", str(submitted), *options], ROOT)
     costs: dict[str, float] = json.loads(printed)["profile"]

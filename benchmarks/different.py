@@ -1,8 +1,8 @@
 """Makes classes in which no two answers have the same text or the same results.
 
-All results are off by some units in the last place; the number of units is different for each
+All results are off by a few units in the last place; the number of units is different for each
 submission, and the error is always less than the tolerance. In an ordinary class, the answers are
-the solution's in all other respects. In an unusual class, one answer in each exercise is an
+otherwise the same as the solution. In an unusual class, one answer in each exercise is an
 alternative, which may loop over single numbers in Python. In one exercise of each submission, a
 known mistake takes the place of this alternative.
 """
@@ -49,7 +49,7 @@ class AnswerKind(Enum):
 def write_class(
     course: Course, assignment: Assignment, submitted: Path, count: int, kind: AnswerKind
 ) -> None:
-    """Writes `count` submissions with answers of a kind.
+    """Writes `count` submissions with answers of the given kind.
 
     In a class of known mistakes, one answer in each exercise is wrong. In an unusual class, only
     one answer in each submission is wrong.

@@ -4,8 +4,8 @@
 
 The example class is graded once, and its results are repeated. Recording a submission writes its
 autograded notebooks and its database rows; the printed times are for both together, including
-start-up, in milliseconds per submission. The CPU time is that of the recording processes, without
-the database server.
+start-up, in milliseconds per submission. The CPU time is that of the recording processes, not
+counting the database server.
 """
 
 from __future__ import annotations

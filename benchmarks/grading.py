@@ -7,13 +7,14 @@ submission, the peak memory of all processes (proportional set size: shared page
 the tests that are run. With `--to`, the table is also written to a file. To find the cost of one
 more submission, the mean cost of grading one half of the class is subtracted from the cost of
 grading the whole class, and the difference is divided by the size of a half. A class of only a few
-submissions is not used for this, because the grader's start is cheaper for such a class.
+submissions is not used for this, because starting the grader costs less for such a class.
 
 The grader grades each class as a folder, and path by path with `grade -`. The grader is compared
-with the limit, which is the time for all calls in the suite in one process, encoded and decoded as
-for a worker; with pytest, in one process per submission and without isolation; with nbgrader, which
-starts a kernel for each notebook; and with otter-grader. Slow graders grade only the first few
-submissions in the class with wrong answers. `--quick` leaves out notebooks, and measures only once.
+with a lower limit: the time for only the suite's calls, in one process, encoded and decoded as for
+a worker. It is also compared with pytest, in one process per submission and without isolation; with
+nbgrader, which starts a kernel for each notebook; and with otter-grader. Slow graders grade only
+the first few submissions in the class with wrong answers. `--quick` leaves out notebooks, and
+measures only once.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def _few(folder: Path) -> list[Path]:
 
 
 def _tests() -> str:
-    """Returns a text that says which tests our grader and plain pytest run."""
+    """Describes the tests that our grader and plain pytest run."""
     suites = [
         exercise.hidden_suite for exercise in load_course(ROOT).assignment(ASSIGNMENT).exercises
     ]
@@ -136,7 +137,7 @@ def _tests() -> str:
 
 
 def _notebook_tests() -> str:
-    """Returns a text that says which tests the graders for notebooks run."""
+    """Describes the tests that the graders for notebooks run."""
     code, tests = cells(ROOT / "assignments" / ASSIGNMENT)
     return f"3 notebooks with {code - tests} code cells, the public checks of {tests} questions"
 

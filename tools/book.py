@@ -54,7 +54,7 @@ _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 #: environments whose rows are complete formulas, each with a replacement that the converter
 #: supports
 _ROWS = (("gathered", "matrix"), ("aligned", "matrix"))
-#: characters with a meaning in Markdown, which would otherwise change a formula's texts
+#: characters with a meaning in Markdown, which would otherwise change the words in a formula
 _MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`|[]~$\\"})
 
 

@@ -11,7 +11,7 @@ Then part of the example class is graded as an ordinary user, without network, c
 privileges, with limits on memory and processes, and with the course mounted read-only. In isolation
 tier C, the scores must equal those in `examples/expected.json`, and a second run with `--resume`
 must find nothing to do. Then the attacks in the tests are graded in the same way: each attack must
-get its expected verdict, and every honest student must get full marks.
+get its expected verdict, and every honest student must get all points.
 
 A program in the image reports which of the container's guards are off. No guard may be off in the
 container that grades, and all guards must be off in a second container, which is started without
@@ -168,9 +168,10 @@ def _base_name() -> str:
 
 
 def _unnoticed(engine: ContainerTools) -> Iterator[str]:
-    """Prints which guards are off in a container with guards, and in a container without guards.
+    """Starts one container with all guards, and one without; prints which guards are really off.
 
-    Yields a problem if other guards are off than expected, or if the image contains other files.
+    Yields a problem if these are not the expected guards, or if the image contains files that don't
+    belong there.
     """
     for guarded, expected in ((True, []), (False, list(GUARDS))):
         volumes = [f"{ROOT}:/course:ro" if guarded else f"{ROOT}:/course"]

@@ -7,7 +7,7 @@ errors are not far above the tolerance; if a correct answer is rejected with a t
 tolerance, its errors are not far below the tolerance. Either answer may get the opposite verdict on
 another machine. Judges the solutions, alternatives, known mistakes and answers in
 tests/unseen/{attack,promise} in this process, because they are our own code. With `--right`, judges
-only correct answers. Exits with 1 if any of these answers is so close to the tolerance.
+only correct answers. Exits with 1 if any of these answers is that close to the tolerance.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Makes a class for the tools in `make soak`, and disturbs the grading of this class in a loop.
 
 Each disturbance affects one grading run. Afterwards, the class is completed with `--resume`: every
-submission must then have been graded, with the same score as in an undisturbed run, have been
-recorded in the gradebook, and have a page.
+submission must then have the same score as in an undisturbed run, an entry in the gradebook, and a
+page.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class ClassFolder:
     def command(
         self, *arguments: str, jump: float | None = None, prefix: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
-        """Starts a command after the words in `prefix`, and returns its process.
+        """Starts a command, preceded by the words in `prefix`, and returns its process.
 
         If `jump` is given, the command's clocks jump after that many seconds.
         """

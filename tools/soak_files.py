@@ -95,7 +95,7 @@ def feed(count: int, seed: int, first: int = 0) -> int:
 
 
 def _chunk(seed: int, start: int, count: int) -> Iterator[FileResult]:
-    """Yields the results for some files; if a file ends the child, a new child reads the others."""
+    """Yields the results for some files; if one makes the child exit, a new one reads the rest."""
     at, end = start, start + count
     while at < end:
         near, far = _fork.Pipe(duplex=False)

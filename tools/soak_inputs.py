@@ -31,7 +31,7 @@ PIECES = (
     *("if f:", "else:", "match f:", "    case A: 1", "setattr(A, 'f', f)", "𝕗 = 1", "global f"),
     *("async def f(): yield", "f: A = 1", "(yield)", "[f for f in A]", "f = f = A", "f'{f}'"),
 )
-#: pieces for large texts: some of them are drawn, joined and repeated
+#: pieces for large inputs: some of them are drawn, joined and repeated
 _SIGNS = (
     *(" ", "\t", "\n", "\r", "(", "[", "{", ")", "-", "~", "'", '"', '"""', "\\", "?", "!", "%"),
     *("a", "1", ".", ",", "=", ";", ":", "@f\n", "#", "`", "*", "_", "<a ", "&", "![", "](", "0."),
@@ -58,7 +58,7 @@ _SMALLEST, _LARGEST = 2_000, 3_000_000
 
 @dataclass(frozen=True, slots=True)
 class DrawnInput:
-    """An input, and its kind of file: `module`, `notebook` or `archive`."""
+    """An input and its file type: `module`, `notebook` or `archive`."""
 
     kind: str
     data: bytes

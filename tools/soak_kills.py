@@ -85,7 +85,7 @@ def kill(count: int, seed: int, first: int = 0) -> int:
 
 
 def _victims(grader: int, kind: str, tier: Tier) -> Iterator[int]:
-    """Yields the processes of a kind, beginning with those that are probably busy."""
+    """Yields the processes of the given kind, beginning with those that are probably busy."""
     below = children(grader)
     jobs = [pid for pid in below if _command_of(pid) == _command_of(grader)]
     parents = [pid for pid in below if pid not in jobs]

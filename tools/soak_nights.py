@@ -1,7 +1,7 @@
 """Grades a class under bad conditions, such as too little memory, CPU time or disk space.
 
-Each disturbance is called a "night". A disturbed command must still end. A night that is impossible
-on this machine is skipped, and the reason is printed.
+Each disturbance is called a "night". A disturbed command must still end. A disturbance that is not
+possible on this machine is skipped, and the reason is printed.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 @dataclass(frozen=True, slots=True)
 class RepeatedVerdicts:
-    """The number of verdicts for an exercise with one seed, and a text about each rejection."""
+    """The number of verdicts for an exercise with one seed, and a description of each rejection."""
 
     exercise: str
     seed: int

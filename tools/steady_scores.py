@@ -3,8 +3,8 @@
     python tools/steady_scores.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 6] [--jobs 2]
 
 Judges every known mistake, and every known combination of mistakes, once with each seed. Lists the
-mistakes that score different points with different seeds, and the tests that fail with some of the
-seeds only.
+mistakes that get different numbers of points with different seeds, and the tests that fail only
+with some of the seeds.
 """
 
 from __future__ import annotations

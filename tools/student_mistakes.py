@@ -17,7 +17,7 @@ order, in which more frequent mistakes are first. If more than three sentences r
 none.
 
 A file is left unchanged if it is up to date with the checks, the catalog and the solutions' code;
-`--check` exits with 1 if a file is not up to date. If only texts in the catalog have changed, only
+`--check` exits with 1 if a file is not up to date. If only the catalog's wording has changed, only
 the catalog's entries are called again, which takes seconds instead of minutes.
 """
 
@@ -202,7 +202,7 @@ def _read(course: Course, assignment: Assignment) -> dict[str, Any]:
 
 
 def _reword(course: Course, assignment: Assignment) -> bool:
-    """Writes the file again if only texts in the catalog have changed; returns whether they have.
+    """Writes the file again if only the catalog's wording has changed; returns whether it has.
 
     Only entries' sentences are replaced. All other sentences stay, because an entry's sentence
     takes precedence over the sentences of changes with the same results.
@@ -245,7 +245,7 @@ def _place(course: Course, assignment: Assignment) -> Path:
 
 
 def _digest(course: Course, assignment: Assignment) -> str:
-    """Returns a digest of everything on which the file depends, except texts in the catalog."""
+    """Returns a digest of everything on which the file depends, except the catalog's wording."""
     files = [Path(families.__file__).with_name("words.toml")]
     modules = (__file__, known_mistakes.__file__, recording.__file__)
     codes = [digest_of_families()]

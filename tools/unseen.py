@@ -2,7 +2,7 @@
 
 The lists (`tests/unseen/*.toml`) contain correct answers in a student's style. A wrong answer is
 written as changes to a correct answer's text, with the intended mistake and the name that a person
-finds fitting. Some wrong answers also have the message that a person has read, and that person's
+considers right. Some wrong answers also have the message that a person has read, and that person's
 judgment of the message (`tools/messages.py`).
 """
 

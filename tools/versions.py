@@ -93,7 +93,7 @@ class Outcome:
 
 
 def combinations() -> tuple[Combination, ...]:
-    """Returns the pinned versions for each Python, the oldest versions, and newer PyTorch ones."""
+    """Returns the pinned versions for each Python, the oldest ones, and newer ones of PyTorch."""
     torch, nbgrader = _pinned("torch"), _pinned("nbgrader")
     return (
         *(Combination(python, torch, nbgrader) for python in PYTHONS),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-#: a text that only the hidden tests contain
+#: a string that only the hidden tests contain
 MARK = "hidden-mark-7391"
 POINTS = 2.0  # the points of each question
 RIGHT_DOUBLE = "def double(x):\n    return x * 2"

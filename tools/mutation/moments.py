@@ -21,7 +21,7 @@ def _numbers(call: Call) -> list[torch.Tensor]:
 
 
 def _two_large(call: Call) -> bool:
-    """Returns whether every tensor has a size above 16, and there are several such positions."""
+    """Returns whether every tensor has a size above 16, and the call has several such sizes."""
     return all(max((1, *t.shape)) > 16 for t in call.tensors) and len(set(_far(call))) > 1
 
 

@@ -1,7 +1,7 @@
 """Makes mutants of the solutions, each with one change between the solution markers.
 
-The texts of error messages are not changed. A mutant is identified by its module, question and
-operator, and by the lines before and after the change, never by a line number.
+Error messages are not changed. A mutant is identified by its module, question and operator, and by
+the lines before and after the change, never by a line number.
 """
 
 from __future__ import annotations

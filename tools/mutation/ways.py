@@ -133,7 +133,7 @@ def _halves_what_is_accumulated(call: Call) -> Any:
 
 
 def _by(key: Callable[[torch.nn.Parameter], Any]) -> Defect:
-    """Computes with old numbers of the weights until the `key` of at least one weight changes."""
+    """Uses the weights' old values until the `key` of at least one weight changes."""
 
     def defect(call: Call) -> Any:
         layer = call.layer
