@@ -55,17 +55,17 @@ sys.meta_path.insert(0, _TorchFinder())
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collectstart() -> None:
-    """Seeds before a test module is imported."""
+    """Seeds the random number generators before a test module is imported."""
     begin_again()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup() -> None:
-    """Seeds before a fixture is set up."""
+    """Seeds the random number generators before a fixture is set up."""
     begin_again()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call() -> None:
-    """Seeds before a test is called."""
+    """Seeds the random number generators before a test is called."""
     begin_again()

@@ -57,7 +57,7 @@ PAGES = sorted(
 
 @cache
 def _texts() -> tuple[dict[str, str], dict[str, str]]:
-    """Returns the docstrings, and all other texts of the program, by file and line."""
+    """Returns the docstrings, and all other strings in the program, by file and line."""
     docstrings: dict[str, str] = {}
     messages: dict[str, str] = {}
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -75,7 +75,7 @@ def _texts() -> tuple[dict[str, str], dict[str, str]]:
 
 @cache
 def _catalogue() -> dict[str, str]:
-    """Returns the texts that students read about known mistakes, by file and line."""
+    """Returns the sentences that students read about known mistakes, by file and line."""
     return {
         f"{path.relative_to(ROOT)}:{word.value.lineno}": str(ast.literal_eval(word.value))
         for path in ROOT.glob("tests/misconceptions/**/*.py")

@@ -25,7 +25,7 @@ from autograder.feedback.rendering import _environment
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
-#: texts that some output format would interpret, alone or next to other texts
+#: strings that some output format would interpret, alone or next to other strings
 TELLING = st.sampled_from(
     [
         *("=cmd()", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "\ufeff=1", "\xa0=1", "－1"),
@@ -61,7 +61,7 @@ TELLING = st.sampled_from(
     ]
 )
 TEXTS = st.lists(TELLING | st.text(max_size=8), max_size=4).map("".join)
-#: with so many examples, each of these texts occurs many times
+#: with so many examples, each of these strings occurs many times
 MANY = settings(max_examples=150, deadline=None, derandomize=True)  # the same in every run
 
 

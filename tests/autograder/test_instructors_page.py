@@ -104,7 +104,7 @@ def borrow_packages(course: Path, environment: dict[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the instructor's folder after all commands of the page."""
+    """Returns the instructor's folder after all commands on the page have been run."""
     if not any(examine(tier).works for tier in (Tier.A, Tier.B, Tier.C)):
         pytest.skip("no submission is graded on this machine: see autograder doctor")
     place = tmp_path_factory.mktemp("instructor")

@@ -188,7 +188,7 @@ def test_modules_and_tests_that_the_rows_name_are_there() -> None:
 
 
 def _unresolved(cell: str) -> Iterator[str]:
-    """Yields the tests in a cell that do not exist.
+    """Yields the tests that a cell names but that do not exist.
 
     A name without a file belongs to the file of the preceding name.
     """

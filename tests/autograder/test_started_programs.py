@@ -1,4 +1,4 @@
-"""No program is started in or with a student's folder, and no file in the folder has an effect.
+"""No program is started in a student's folder or given its path, and no file there has an effect.
 
 The commands for a class are called in a student's folder that contains settings, hooks and modules
 named like libraries. A Python audit hook records started programs and opened files.

@@ -192,7 +192,7 @@ def test_a_bool_is_0_or_1_in_every_place() -> None:
 
 @pytest.mark.parametrize("kind", ["raised", "missing", "memory", "protocol"])
 def test_a_workers_report_of_a_failure_is_short(kind: str) -> None:
-    """An attacker who controls a worker can send error messages as long as the largest header."""
+    """An attacker who controls a worker can send error messages of up to a header's full size."""
     text = "x " * 500_000
     rest = (text, text, [text] * 50_000, text) if kind == "raised" else (text,)
     with pytest.raises(AnswerFault) as caught:

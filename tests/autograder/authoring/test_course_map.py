@@ -75,7 +75,7 @@ def questions_of(names: Collection[str]) -> set[str]:
 
 
 def parts_in(text: str) -> set[str]:
-    """Returns the names that a text imports from `autograder.parts`."""
+    """Returns the names that code imports from `autograder.parts`."""
     found = re.findall(r"from autograder\.parts import ([\w, ]+)", text)
     return {name.strip() for names in found for name in names.split(",")}
 

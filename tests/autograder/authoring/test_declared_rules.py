@@ -105,7 +105,7 @@ class {question}(_Right):
 
 @pytest.fixture
 def ruled(root: Path) -> Path:
-    """Adds rules that no suite tests to the small course; returns the course's folder."""
+    """Adds untested rules to the small course; returns the course's folder."""
     (root / "source" / "basics" / "rules.toml").write_text(RULES)
     (root / "source" / "not_allowed.toml").write_text(CALLS)
     return root

@@ -109,7 +109,7 @@ def test_a_read_only_course_is_checked_but_not_released(root: Path) -> None:
     assert _files(root) == before
 
 
-#: texts that `new` has written, each with an author's replacement, by file
+#: strings that `new` has written, each with an author's replacement, by file
 FILLED_IN = {
     "solutions/basics/halves.py": [
         (r"def third\(\):", "def third(x: float) -> float:"),

@@ -1,4 +1,4 @@
-"""Every released notebook runs from top to bottom, untouched and solved."""
+"""Every released notebook runs from top to bottom, both as released and when solved."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> No
 
 
 def _merged(folder: Path, parts: int) -> tuple[str, bool]:
-    """Merges the shards; returns the student of the only result, and whether it has full marks."""
+    """Merges the shards; returns the only result's student, and whether they got all points."""
     shards = sorted((folder / "shards").glob("*.jsonl"))
     assert len(shards) == parts
     sizes = [len(read_results(shard)) for shard in shards]

@@ -1,4 +1,4 @@
-"""Errors of the machine are reported with a remedy, and commands work if a stream is closed."""
+"""System errors are reported with a remedy, and commands work even if a stream is closed."""
 
 from __future__ import annotations
 

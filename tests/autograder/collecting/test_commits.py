@@ -38,7 +38,7 @@ def git(folder: Path, *arguments: str, day: int = 1) -> str:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns a repository with twenty commits, one per day.
 
-    The commits' messages are so long and similar that git packs the commits as deltas.
+    The commit messages are so long and similar that git packs the commits as deltas.
     """
     folder = tmp_path_factory.mktemp("made")
     git(folder, "init", "--quiet", "--initial-branch", "main")

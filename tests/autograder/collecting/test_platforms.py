@@ -1,9 +1,9 @@
 """Downloads from real platforms give the owner and time of each file, or are rejected.
 
 The formats of names are taken from the platforms. Moodle's mod/assign/classes/downloader.php joins
-a name without `_`, the number, `assignsubmission` and the plugin, and added `_` at the end before
-4.1. Canvas's lib/content_zipper.rb joins the name, `LATE`, the user's id or anon_id, and the
-attachment's id with `_`. Gradescope exports a folder for each submission, and a
+a name without `_`, the number, `assignsubmission` and the plugin; before Moodle 4.1, it also added
+`_` at the end. Canvas's lib/content_zipper.rb joins the name, `LATE`, the user's id or anon_id, and
+the attachment's id with `_`. Gradescope exports a folder for each submission, and a
 `submission_metadata.yml` in Ruby's YAML.
 """
 

@@ -3,9 +3,9 @@
 File names are derived from people's names by the platforms' own rules. Moodle replaces `_` with a
 space, and its `clean_filename` removes the characters that PARAM_FILE forbids. Canvas's
 `sanitize_file_name` converts the sortable name to lower case, and keeps only letters, digits and
-`_`. Exports are read by the platforms' rules, too. Moodle's importziplib.php splits a name at `_`
-and uses the second part as the participant; Canvas uses the first two parts that are numbers as the
-user and the attachment.
+`_`. Exports are also read according to the platforms' rules. Moodle's importziplib.php splits a
+name at `_` and uses the second part as the participant; Canvas uses the first two parts that are
+numbers as the user and the attachment.
 """
 
 from __future__ import annotations

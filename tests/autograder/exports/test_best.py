@@ -72,7 +72,7 @@ class Class:
             file.write(json.dumps(line.to_json()) + "\n")
 
     def more(self, *_: object, found: FoundSubmissions) -> None:
-        """Grades further submissions instead of `grade_class`, and records their folders."""
+        """Stands in for `grade_class`: grades more submissions, and records their folders."""
         for submission in found.submissions:
             self.asked.append(submission.folder)
             self.grade(submission.folder)

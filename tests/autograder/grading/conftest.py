@@ -70,7 +70,7 @@ class ClassFolder:
         self._fork_server = fork_server
 
     def submit(self, student: str, **files: str) -> Path:
-        """Submits the solutions; the given texts replace the modules with the same names."""
+        """Submits the solutions; the given code replaces the modules with the same names."""
         place = self.submitted / student / ASSIGNMENT
         without = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place, ignore=without)

@@ -147,7 +147,7 @@ def test_no_message_shows_the_machine(matrix: Matrix) -> None:
 
 
 def _where(matrix: Matrix, holds: object) -> list[FailureMessage]:
-    """Returns the failures for which `holds` is false, without those caused by forbidden calls."""
+    """Returns the failures for which `holds` is false, except those caused by forbidden calls."""
     assert callable(holds)
     return [
         failure

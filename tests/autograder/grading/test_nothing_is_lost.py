@@ -82,7 +82,7 @@ def scores(path: Path) -> dict[str, float]:
 
 
 def expected(path: Path) -> dict[str, float]:
-    """Returns full marks for everybody except bob, who has left one question unanswered."""
+    """Returns all points for everybody except bob, who has left one question unanswered."""
     bob = next(r for r in read_results(path) if r.student == "bob")
     (missing,) = [q for e in bob.exercises for q in e.questions if q.verdict == "missing"]
     return dict.fromkeys(STUDENTS, 100.0) | {"bob": 100.0 - missing.max_score}

@@ -89,7 +89,7 @@ class Server:
         raise NotImplementedError
 
     def name_of(self, request: Request) -> str:
-        """Returns a text about a request; a fault applies if its `at` occurs in this text."""
+        """Describes a request; a fault applies if its `at` occurs in this description."""
         return f"{request.method} {request.path} {request.form.get('wsfunction', '')}"
 
     def _fault(self, request: Request) -> Fault | None:
@@ -214,7 +214,7 @@ class Canvas(Server):
     def submit(
         self, number: int, assignment: int, time: str, files: dict[str, bytes], typed: str = ""
     ) -> None:
-        """Adds a student's attempt, which consists of files or of a typed text."""
+        """Adds a student's attempt, which consists of files or of typed text."""
         own = self.submissions.setdefault((assignment, number), _nothing(assignment, number))
         attempt = len(own["submission_history"]) + 1
         attachments = []

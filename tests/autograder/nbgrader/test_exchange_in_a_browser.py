@@ -181,7 +181,7 @@ def answer_and_check(page: Page, question: str, line: str) -> Locator:
 
 
 def edit_and_undo(page: Page, question: str, result: Locator) -> None:
-    """Edits an answer without running it; the green result is orange until the edit is undone."""
+    """Edits an answer without running it; the green result turns orange until this is undone."""
     green, orange = "rgb(46, 158, 79)", "rgb(217, 72, 15)"
     expect(result).to_have_css("border-left-color", green)
     page.locator(f".jp-CodeCell:has-text('def {question}') .cm-content").first.click()

@@ -1,4 +1,4 @@
-"""nbgrader's own commands work in our class folder, as an instructor types them."""
+"""nbgrader's own commands work in our class folder, exactly as an instructor would type them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ LIMITS = Limits(wall_seconds=5, cpu_seconds=1, memory_bytes=512 << 20, reply_byt
 
 @pytest.fixture(scope="session")
 def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
-    """Returns a function that starts a tier's fork server at the first call, and returns it."""
+    """Returns a function that returns a tier's fork server, which it starts on the first call."""
     with contextlib.ExitStack() as stack:
 
         @functools.cache

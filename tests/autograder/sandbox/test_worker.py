@@ -1,4 +1,4 @@
-"""A worker returns the right replies, and its end is reported."""
+"""A worker returns the right replies, and the grader learns how the worker ended."""
 
 from __future__ import annotations
 

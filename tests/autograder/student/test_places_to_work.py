@@ -1,4 +1,4 @@
-"""A notebook works on Colab, on Kaggle, without other files, and if the kernel has no checks."""
+"""A notebook works on Colab and on Kaggle, without other files, and in a kernel without checks."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_a_folder_that_is_no_assignment_says_so(tmp_path: Path) -> None:
 
 @pytest.fixture
 def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Returns a function that runs the command; its steps are keys, or functions for a pause."""
+    """Returns a function that runs the command; each step is a key, or a function to call."""
 
     def run(*steps: str | Step, options: tuple[str, ...] = ()) -> list[str]:
         left = iter(steps)

@@ -59,20 +59,20 @@ class Accident:
 def module(
     name: str, text: str | bytes, note: str = "", status: str = "graded", **verdicts: str
 ) -> Any:
-    """Returns a row that submits `scores.py`; all questions not in `verdicts` must be correct."""
+    """Returns a row for `scores.py`; all questions that are not in `verdicts` must be correct."""
     data = text if isinstance(text, bytes) else text.encode()
     return Accident(name, {f"{SCORES}.py": data}, verdicts, note, status)
 
 
 def cells(name: str, *parts: Any, note: str = "", status: str = "graded", **verdicts: str) -> Any:
-    """Returns a row that submits `scores.ipynb`."""
+    """Returns a row for `scores.ipynb`."""
     ready = len(parts) == 1 and isinstance(parts[0], bytes)
     data = parts[0] if ready else notebook(*parts)
     return Accident(name, {f"{SCORES}.ipynb": data}, verdicts, note, status)
 
 
 def file(name: str, path: str, data: str | bytes, note: str, status: str = "missing") -> Any:
-    """Returns a row that submits a file with another name."""
+    """Returns a row for a file with a different name."""
     raw = data if isinstance(data, bytes) else data.encode()
     return Accident(name, {f"simplified_attention/{path}": raw}, {}, note, status)
 

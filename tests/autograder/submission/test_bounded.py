@@ -99,7 +99,7 @@ def test_a_notebook_that_needs_much_memory_is_refused() -> None:
         opened.check_json(b"", "{" * (5 << 20))
 
 
-#: texts that once delayed a whole class
+#: files that once delayed a whole class
 HOSTILE = {
     "spaces": " " * 200_000 + "(",
     "statements": "a\n" * 1_000_000,

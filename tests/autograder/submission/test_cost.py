@@ -1,4 +1,4 @@
-"""The cost of reading is linear in the length of a text, because no reader backtracks."""
+"""The cost of reading is linear in the length of the code, because no reader backtracks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from autograder.submission.text import NOT_PYTHON, decoded, parsed, without_copi
 from autograder.suite.names import names_used
 from autograder.worker.experiments import Statement, experiments, names_reached
 
-#: functions that return a text of about this many characters
+#: functions that return code with about this many characters
 SHAPES: dict[str, Callable[[int], str]] = {
     "spaces": lambda n: " " * n + "(",
     "tabs": lambda n: "\t" * n + "x",
@@ -99,9 +99,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "names_reached": lambda text: names_reached(_statements(text), ["f"]),
     "experiments": lambda text: experiments(_statements(text), ["f", "x"]),
 }
-#: the length of a text, and the CPU seconds in which it can be read without backtracking
+#: the length of code, and the CPU seconds in which it can be read without backtracking
 SIZE, SHORT = 8_000, 0.05
-#: the most that the time may grow if a text is four times as long; quadratic time grows 16 times
+#: the most that the time may grow if the code is four times as long; quadratic time grows 16 times
 MOST_GROWTH = 9.0
 
 
@@ -114,7 +114,7 @@ def _notebook(kind: str, text: str) -> bytes:
 
 
 def _seconds(read: Callable[[str], object], text: str) -> float:
-    """Returns the CPU seconds that reading a text takes, even if the text is rejected."""
+    """Returns the CPU seconds that reading `text` takes, even if `text` is rejected."""
     gc.disable()
     before = time.process_time()
     try:

@@ -1,4 +1,4 @@
-"""The right statements in a notebook or module run in order, and a failure affects few answers."""
+"""The statements that are needed run in order, and a failure affects as few answers as possible."""
 
 from __future__ import annotations
 

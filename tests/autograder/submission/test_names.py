@@ -1,4 +1,4 @@
-"""grade, record, feedback, report and export treat students' names in any script only as data."""
+"""grade, record, feedback, report and export treat students' names, in any alphabet, as data."""
 
 from __future__ import annotations
 

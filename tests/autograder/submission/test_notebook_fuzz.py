@@ -1,4 +1,4 @@
-"""Any bytes read as a notebook or module give a text that compiles, or raise `SubmissionError`."""
+"""Any bytes, read as a notebook or module, give code that compiles, or raise `SubmissionError`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A failure's message is true of all numbers, explains errors, and names each cause only once."""
+"""A failure's message is true whatever the numbers are, explains errors, and repeats no cause."""
 
 from __future__ import annotations
 

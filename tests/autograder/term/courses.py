@@ -1,8 +1,8 @@
 """Provides two courses for the same made-up class, with possible submissions and their points.
 
-The points do not come from the grader. For `Doubles`, each answer has fixed points. For
-`Attention`, the points come from `examples/expected.json`, which people have checked; solutions get
-full marks.
+The points do not come from the grader. For `Doubles`, each answer gets a fixed number of points.
+For `Attention`, the points come from `examples/expected.json`, which people have checked; solutions
+get all points.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ class Content(Protocol):
         """Returns a randomly drawn submission for an assignment."""
 
     def right(self, name: str) -> Answer:
-        """Returns a submission with full marks."""
+        """Returns a submission that gets all points."""
 
     def unusual(self, name: str) -> Answer:
-        """Returns a submission with full marks that differs from all others."""
+        """Returns a submission that gets all points and differs from all others."""
 
     def empty(self, name: str) -> Answer:
         """Returns a submission of the untouched stubs."""

@@ -100,7 +100,7 @@ class Term:
         return self.content.names[week - 1]
 
     def maximum(self, week: int) -> float:
-        """Returns the full marks for a week."""
+        """Returns the maximum number of points for a week."""
         return sum(self.content.right(self.name(week)).points.values())
 
     # the events of the term

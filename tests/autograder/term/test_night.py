@@ -92,7 +92,7 @@ class Night:
         return status, log.read_text()
 
     def results(self) -> list[tuple[str, str, float]]:
-        """Returns student, assignment and score of each complete line."""
+        """Returns the student, assignment and score of each complete line."""
         path = self.folder / "results.jsonl"
         lines = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
         found = (json.loads(line) for line in lines)
@@ -101,7 +101,10 @@ class Night:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Night, list[tuple[int, str]]]:
-    """Runs the script four times: killed, with a full disk, to the end, and after a correction."""
+    """Runs the script four times; it is killed in the first run, and the disk is full in the next.
+
+    The third run is undisturbed. Before the fourth, a due date is corrected.
+    """
     night = Night(tmp_path_factory.mktemp("night"))
     night.download(RIGHT, damaged="student3")
     night.download(WRONG)

@@ -25,7 +25,7 @@ SHAPE = (5, 4, 3, 12, 12)
 
 
 def _dropped(together: int | None) -> torch.Tensor:
-    """Draws a dropout pattern that repeats along a dimension, or without repeats if given None."""
+    """Draws a dropout pattern that repeats along the given dimension, if any."""
     numbers = torch.rand(*(1 if n == together else size for n, size in enumerate(SHAPE)))
     return (numbers < 0.4).expand(SHAPE)
 

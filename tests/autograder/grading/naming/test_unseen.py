@@ -1,4 +1,7 @@
-"""Tests naming on cases from `make names`: wrong answers written without knowing the catalog."""
+"""Tests the names of mistakes in wrong answers whose authors did not know the catalog.
+
+The answers are some of those that `make names` uses.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def test_the_lists_begin_with_right_answers_and_contain_mistakes(
 
 @pytest.fixture(scope="module")
 def read(course: Course) -> list[UnseenAnswer]:
-    """Returns the answers with the names and messages that a person considered fitting."""
+    """Returns the answers with the names and messages that a person considered right."""
     exercises = [course.assignment(a).exercise(e) for a, e in EXERCISES]
     return [a for e in exercises for a in unseen_of(e, course.root / "tests" / "unseen")]
 

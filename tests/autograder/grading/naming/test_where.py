@@ -35,7 +35,7 @@ class _Layer:
 def _cases(
     traits: Traits, calls: Sequence[Sequence[Any]], is_right: Callable[..., bool]
 ) -> list[CallFacts]:
-    """Returns facts about calls of a function that is right only if `is_right` returns true."""
+    """Returns facts about calls to a function; a call is right only if `is_right` returns true."""
     requests: list[Request] = [("call", "attend", args) for args in calls]
     right = answered([Event("call", torch.ones(1)) for _ in calls]).calls
     own = answered([Event("call", torch.ones(1) * (2 - is_right(*args))) for args in calls]).calls

@@ -91,7 +91,7 @@ def test_names_that_only_the_solution_has_are_not_shown(details: set[str]) -> No
 
 
 def _used() -> set[str]:
-    """Returns the texts in the code and in the step tables that may be names of families."""
+    """Returns the strings in the code and in the step tables that may be names of families."""
     by_name = [*STEPS["of_operations"].values(), *STEPS["of_calls"].values()]
     rows = [*itertools.chain(*by_name, *(of for of in STEPS.values() if isinstance(of, list)))]
     keys = {row[1] for row in rows if isinstance(row, list)} | set(SMALL_CHANGES.values())
