@@ -19,7 +19,7 @@ HEAD = """\
 # What `check` says
 
 A test collects these messages from the program. The tests make each of the mistakes below, and
-check that the student sees the texts next to it.
+check that the student sees the text next to it.
 
 ## The state of a question
 

@@ -98,7 +98,7 @@ CLAIMS = {
         f"{NOTEBOOKS}::test_the_last_cell_of_five_assignments_uses_an_answer"
     ),
     "within a few seconds": f"{NOTEBOOKS}::test_a_solved_notebook_is_quick",
-    "from 810 small sentences": f"{ATTENTION}/test_at_work.py::test_each_pronoun_fits_its_person",
+    "from 810 short sentences": f"{ATTENTION}/test_at_work.py::test_each_pronoun_fits_its_person",
     "to find the right pronouns": f"{ATTENTION}/test_at_work.py::test_a_part_learns_pronouns",
     "arrows show where each of its heads looks": (
         f"{ATTENTION}/test_at_work.py::test_heads_have_a_colour_each"
