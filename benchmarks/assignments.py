@@ -43,11 +43,12 @@ _HEAD = """
 Measured on {day} with `grade --profile`, one job and {students} submissions. Figures in
 milliseconds are the CPU time of all processes for one more submission, without the work that is
 done only once in a run; the other figures are ratios. "Calls alone" are all calls of the hidden
-suites in one process, without tests or isolation. "Of the calls" is the ratio of correct modules to
-these calls; the columns to the right of it are ratios to correct modules. In the columns for
-mistakes, one answer in each exercise is wrong. In the column "the same correct answers again", all
-submissions are the same, and the grader executes only the first two of them. Therefore, this column
-shows the cost of the whole class minus the cost of its first half, per submission.
+suites in one process, without tests or isolation. "Of the calls" is the time for correct modules
+divided by the time for these calls; in the columns to the right of it, times are divided by the
+time for correct modules. In the columns for mistakes, one answer in each exercise is wrong. In the
+column "the same correct answers again", all submissions are the same, and the grader executes only
+the first two of them. Therefore, this column shows the cost of the whole class minus the cost of
+its first half, per submission.
 """
 
 
