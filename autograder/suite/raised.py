@@ -38,7 +38,7 @@ _AT_IMPORT = "the file must run from its first line to its last before any answe
 _SIGNATURE = re.compile(
     r"positional arguments?\b|unexpected keyword argument|multiple values for argument"
 )
-_OTHER_DEFINITION = "the line with `def` takes different arguments than the question gives"
+_OTHER_DEFINITION = "the arguments in the `def` line are not those that the question gives"
 _REFUSED = row(
     r"^ValueError",
     "a ValueError is raised where a result is expected",

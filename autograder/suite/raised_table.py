@@ -83,8 +83,8 @@ OF_LINES: tuple[Row, ...] = (
     ),
     row(
         r"operand type\(s\) for \^=?: '(int|float)' and '(int|float)'|\"bitwise_xor\w*\" not",
-        "`^` is used as a power",
-        "`^` is not a power in Python: write `**`",
+        "`^` is used to compute a power",
+        "`^` does not compute a power in Python: write `**`",
         r"\^=?\s*[-(]*\s*[\d.]",  # a number follows, not a mask
         is_cause=True,
     ),
@@ -130,7 +130,7 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"CUDA (?:enabled|GPU|error|driver)|NVIDIA|device.*\bcuda\b",
-        "a device is used that this machine does not have",
+        "the code uses a device that this machine does not have",
         'the checks run on the CPU: remove `.cuda()` and `.to("cuda")`',
     ),
     row(
@@ -244,8 +244,8 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"^SystemExit",
-        "the code ends Python itself",
-        "`exit()` and `quit()` end Python itself: remove the call from your code",
+        "the code exits Python",
+        "`exit()` and `quit()` exit Python: remove the call from your code",
     ),
     row(
         r"^(EOFError|StdinNotImplemented)",

@@ -22,8 +22,8 @@ OF_TENSORS: tuple[Row, ...] = (
     ),
     row(
         r"not implemented for '(Long|Int|Short|Byte|Bool)'",
-        "integers or truth values are used where floats are needed",
-        "this needs floats, but gets integers or truth values: print the dtype just above the line",
+        "integers or booleans are used where floats are needed",
+        "this needs floats, but gets integers or booleans: print the dtype just above the line",
         is_cause=True,
     ),
     row(
@@ -48,14 +48,15 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"[Ii]nference tensor",
         "a result is made in inference mode",
-        "a result of `torch.inference_mode()` can't be changed by its caller or used in training: "
-        "remove `inference_mode`, or use `torch.no_grad()` where no gradient is needed",
+        "a tensor that is created under `torch.inference_mode()` can't be changed by the caller or "
+        "used in training: remove `inference_mode`, or use `torch.no_grad()` where no gradient is "
+        "needed",
     ),
     row(
         r"einsum\(\)",
-        "the letters of `einsum` do not fit its operands",
-        "`einsum` needs one letter for each dimension of each operand (`...` for those in front), "
-        "a comma between operands, and `->` before the letters of the result",
+        "the letters in `einsum` do not match its operands",
+        "`einsum` needs one letter for each dimension of each operand (`...` for leading "
+        "dimensions), a comma between operands, and `->` before the letters of the result",
     ),
     row(
         r"Given normalized_shape",
@@ -114,8 +115,8 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"only supported on matrices",
         "a tensor with fewer than two dimensions is transposed",
-        "the tensor has fewer than two dimensions here: `repeat_interleave`, `sum`, `mean` and "
-        "`max` take all numbers together if `dim` is left out. Print the shape in each line above",
+        "the tensor has fewer than two dimensions here: without `dim`, `repeat_interleave`, `sum`, "
+        "`mean` and `max` work on all numbers at once. Print the shape after each line above",
     ),
     row(
         r"Dimension out of range|dimension .* out of|number of dims|too many indices",
@@ -131,7 +132,7 @@ OF_TENSORS: tuple[Row, ...] = (
     ),
     row(
         r"does not require grad|Can't call numpy|requires grad\. Use",
-        "gradients end before the result",
+        "the gradient is cut off before the result",
         "`.item()`, `.numpy()`, `.tolist()`, `float(...)` and NumPy functions leave torch, and "
         "gradients end there, as with `.detach()`, `.data`, `torch.tensor(...)` of results and "
         "`torch.no_grad()`: compute with tensors",
@@ -152,8 +153,8 @@ OF_TENSORS: tuple[Row, ...] = (
     ),
     row(
         r"can't allocate memory|MemoryError",
-        "a tensor is larger than the memory",
-        "a tensor is larger than the memory: print the sizes with which it is created",
+        "a tensor does not fit in memory",
+        "a tensor does not fit in memory: print the sizes with which it is created",
     ),
     row(
         r"item\(\) cannot be called on meta|Cannot copy out of meta|meta device type tensor",

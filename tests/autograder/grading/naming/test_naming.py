@@ -250,7 +250,10 @@ def test_writing_into_arguments_in_each_wrong_call_is_reported(value: torch.Tens
     [
         ("TypeError: 'Parameter' object is not callable", "a parameter is called as if it were"),
         ("TypeError: softmax() received an invalid combination of arguments", "a function is"),
-        ("TypeError: f() takes 1 positional argument but 2 were given", "the line with `def`"),
+        (
+            "TypeError: f() takes 1 positional argument but 2 were given",
+            "the arguments in the `def`",
+        ),
         ("TypeError: helper() missing 1 required positional argument: 'x'", "a function is called"),
         ("RuntimeError: 1D tensors expected, but got 2D and 1D tensors", "a product gets a"),
     ],
