@@ -89,7 +89,7 @@ IN_PLACE = (
     "caller's tensor; work on a new one"
 )
 _CONTAINER_CHANGED = (
-    "the list or dictionary belongs to the caller: `append`, `pop`, `x[0] = ...` change it for "
+    "the list or dictionary belongs to the caller: `append`, `pop` and `x[0] = ...` change it for "
     "everybody; make a new one"
 )
 
@@ -97,7 +97,7 @@ _CONTAINER_CHANGED = (
 #: the likely cause if a call left hooks or flags on the caller's own tensors
 _LEFT = (
     "an argument belongs to the caller: `x += layer(x)` writes into it, and the effects of "
-    "`x.requires_grad_()` and `x.register_hook(...)` last after the call; work on a new tensor"
+    "`x.requires_grad_()` and `x.register_hook(...)` remain after the call; work on a new tensor"
 )
 #: a description and the likely cause of each thing that a call and its backward pass may leave
 #: behind

@@ -96,7 +96,9 @@ class ExpectLayer:
     def reference(self) -> Layer:
         """The solution's layer; raises `LookupError` in a public suite."""
         if self._reference is None:
-            raise LookupError("a public suite has no solution: load weights and give the value")
+            raise LookupError(
+                "a public suite has no solution: load the weights, and give the expected value"
+            )
         return self._reference
 
     def fill(self, make: Weights, way: str = COPY) -> None:

@@ -34,17 +34,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="judge the modules <FOLDER>/<assignment>/<exercise>.py (trusted code, such as "
         "solutions) in this process",
     )
-    group.addoption("--seed", type=int, default=0, help="seed of the drawn inputs (default 0)")
+    group.addoption("--seed", type=int, default=0, help="seed of the random inputs (default 0)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers, and prepare the implementation that the options select."""
     config.addinivalue_line(
         "markers",
-        "question(name, points): the question that the test judges, and the points of each case; "
-        "question(name, shared): the points of all cases together",
+        "question(name, points): the question that the test checks, and the points for each case; "
+        "question(name, shared): the points for all cases together",
     )
-    config.addinivalue_line("markers", "by_chance: right answers are random in this test")
+    config.addinivalue_line(
+        "markers", "by_chance: even right answers give random results in this test"
+    )
     config.stash.setdefault(SEED, lambda: int(config.getoption("--seed")))
     folder = config.getoption("--implementation")
     if folder:

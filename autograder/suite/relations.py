@@ -228,7 +228,7 @@ def _of_negative(got: torch.Tensor, expected: torch.Tensor) -> str:
     if _near(got, expected.relu()):
         return "every negative value has become 0; the others are right"
     if _near(got, expected.abs()):
-        return "every negative value has become positive; its size is right"
+        return "every negative value has become positive; the absolute values are right"
     return ""
 
 
@@ -261,7 +261,7 @@ def _of_some(got: torch.Tensor, expected: torch.Tensor) -> str:
         if _is_first_only(got, expected, 0):
             return "only the first entry of dimension 0 is right"
         if all(_near(item, got[0]) for item in got) and not _near(expected[0], expected[1]):
-            return "all entries of dimension 0 have the same result"
+            return "all entries along dimension 0 are the same"
     if expected.dim() == 4 and expected.shape[1] > 1 and _is_first_only(got, expected, 1):
         return "only the first entry of dimension 1 is right"
     if expected.shape[-2] > 2 and _is_first_only(got, expected, -2):
@@ -294,7 +294,7 @@ def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch
     if abs(float(got.sum()) - 1) < _NEAR:
         return "all values together sum to 1, but each row should"
     low, high = float(rows.min()), float(rows.max())
-    return f"the sums of the rows are from {low:.4g} to {high:.4g}, instead of 1"
+    return f"the sums of the rows range from {low:.4g} to {high:.4g}; each should be 1"
 
 
 def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:

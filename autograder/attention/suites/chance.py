@@ -133,7 +133,8 @@ def _of_all_dimensions(
 def _fixed_problem(lines: Mapping[int, _Lines], dropped: torch.Tensor) -> str | None:
     fixed = [dim for dim, found in lines.items() if found.too_even > tails.SURE]
     if fixed:
-        return f"the same number is dropped in every line along {_dimensions(fixed, dropped)}"
+        along = _dimensions(fixed, dropped)
+        return f"the same number of entries is dropped in every line along {along}"
     return None
 
 

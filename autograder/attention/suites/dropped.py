@@ -64,7 +64,8 @@ def check_dropped_weights(
     layer.that(
         problem is None,
         got=str(problem),
-        expected=f"each attention weight is 0 with probability {p:g}, or divided by {1 - p:g}",
+        expected=f"each attention weight is 0 with probability {p:g}, and is otherwise divided by "
+        f"{1 - p:g}",
         likely=likely,
     )
     layer.that(

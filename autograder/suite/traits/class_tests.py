@@ -66,7 +66,7 @@ _STILL = (
 )
 _RESULTS = (
     "an input may be the output of an earlier layer, and the incoming gradient may have any size "
-    "and any memory layout: do not clip or detach it"
+    "and any memory layout: do not detach the input or clip the gradient"
 )
 _BACKWARD = (
     "`backward()` leaves the gradients in `.grad`, however small they are: no hook changes them, "
@@ -87,7 +87,7 @@ _DATA = (
 _HELD = (
     "a result belongs to the caller: a later call must not change it, and changing it in place "
     "must not affect a later call; the same tensor may be passed again with other numbers, so "
-    "cache nothing by its identity"
+    "do not cache results by the identity of a tensor"
 )
 
 
@@ -347,7 +347,7 @@ RATE = 0.5
 #: entries
 _LEAST_RATE, _SLIGHT_RATE = 0.001, 0.01
 _SLIGHT = (
-    "the rate of dropout may be as small as 0.001: every rate above 0 drops some entries in train "
+    "the dropout rate may be as small as 0.001: every rate above 0 drops some entries in train "
     "mode, and divides the others by 1 - p"
 )
 EVAL = "in eval mode nothing is dropped, even after a call in train mode"

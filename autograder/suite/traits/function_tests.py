@@ -53,7 +53,7 @@ _NUMBERS = (
 _HELD = (
     "a result belongs to the caller: a later call must not change it, and changing it in place "
     "must not affect a later call; the same tensor may be passed again with other numbers, as a "
-    "weight does during training"
+    "weight is during training"
 )
 _NO_GRAD = (
     "under `torch.no_grad()` a function gives the same result as without it, and leaves its "
@@ -61,15 +61,15 @@ _NO_GRAD = (
 )
 _RESULTS = (
     "an argument may be the output of an earlier layer, and the incoming gradient may be large "
-    "and have any memory layout: do not clip or detach it"
+    "and have any memory layout: do not detach the argument or clip the gradient"
 )
 _BACKWARD = (
     "`backward()` leaves the gradient in `.grad`, however small it is: do not clip it or round "
     "it to zero"
 )
 _FROZEN = (
-    "each argument may be the only one that requires a gradient, as weights do and data does "
-    "not: its gradient does not depend on `requires_grad` of the others"
+    "each argument may be the only one that requires a gradient (weights usually do, data usually "
+    "does not): its gradient does not depend on whether the others require one"
 )
 #: the size to use if all sizes are equal, without gradients and with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3

@@ -39,15 +39,16 @@ _BATCH = (
     "batch of a single sample keeps its batch dimension"
 )
 _ANOTHER_LENGTH = (
-    "a call must leave nothing behind that affects the next one, which has a different length"
+    "a call must leave nothing behind that affects the next one, whose input may have a different "
+    "length"
 )
 _LAYOUT = (
     "a tensor may be transposed or a slice of another one: `.view` needs contiguous memory, "
     "`.reshape` does not"
 )
 _DEVICE = (
-    "`module.to(device)` moves parameters and registered buffers, but no plain tensor attribute; "
-    "a tensor made in forward needs the device of the input"
+    "`module.to(device)` moves parameters and registered buffers, but not plain tensor attributes; "
+    "a tensor that is made in `forward` must be on the device of the input"
 )
 #: a function that calls the answer with these arguments
 _Ask = Callable[[Sequence[Any]], Any]

@@ -17,7 +17,7 @@ STEP = 1e-7
 _GRADIENT = (
     "in float64, a small change to an input changes the value as the gradient predicts: "
     "`.detach()`, `.item()` and `torch.tensor(...)` cut the gradient, and `.float()` and new "
-    "tensors without a dtype lose the step"
+    "tensors without a dtype round such a small change away"
 )
 
 _NO_TENSOR = "the result does not have the type that the docstring gives: is it a tensor?"
@@ -86,6 +86,6 @@ def check_slope(slopes: Sequence[float], along: float, that: Callable[..., None]
     that(
         abs(slope - along) <= 1e-4 * max(1.0, abs(slope)),
         got=f"a gradient of {along:.6g} along small steps of all inputs",
-        expected=f"{slope:.6g}, from the change of the value",
+        expected=f"{slope:.6g}, from the change in the value",
         likely=_GRADIENT,
     )

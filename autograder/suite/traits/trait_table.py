@@ -42,11 +42,11 @@ _FOR_STUDENTS: Mapping[str, str] = {
 
 #: the likely cause of a failure, unless the declaration gives one
 _LIKELY = {
-    LAYOUT: "only the numbers count, not their order in memory: a tensor may be transposed, a "
-    "slice or expanded; `.view` needs contiguous memory, `.reshape` does not",
+    LAYOUT: "only the numbers count, not their order in memory: a tensor may be transposed, "
+    "sliced or expanded; `.view` needs contiguous memory, `.reshape` does not",
     SIZE: "any size may be 1, and sequences may be long: no size is hard-coded, none is taken from "
     "another dimension, and a dimension of size 1 stays (`.squeeze()` removes it)",
-    CALLS: "every call is independent: it uses no result, mask or size of an earlier one",
+    CALLS: "every call is independent: it uses no result, mask or size from an earlier one",
     GRADIENTS: "`.detach()`, `.item()`, `.data`, `torch.no_grad()` or `torch.tensor(...)` cuts the "
     "gradient of everything before it",
 }
@@ -77,11 +77,12 @@ def _of_several(traits: Traits) -> str:
 
 
 def _of_dropout(traits: Traits) -> str:
-    return "" if traits.has_rate else "it has no layer that drops"
+    return "" if traits.has_rate else "it has no dropout"
 
 
 def _of_roots(traits: Traits) -> str:
-    return "" if traits.root is not None else "no root is taken, or its weights would be too large"
+    no_root = "it takes no square root of a size, or a test would need weights that are too large"
+    return "" if traits.root is not None else no_root
 
 
 #: the rules that generated tests check; each applies to every question unless it gives a reason why
