@@ -137,13 +137,17 @@ class PairSearch:
 
     def _of_table(self) -> Iterator[_Pair]:
         """Yields the pairs in the table that may explain the answer's result in one call."""
-        known = self._table.pairs
+        known, found = self._table.pairs, []
         for at in dict.fromkeys(known.ids[:, 0].tolist()):
             is_wrong = self._came[at].is_wrong(self._right[at])
             for row, number in known.like(at, self._came[at]) if is_wrong else ():
                 base = self._table.rows[row]
-                other, definitions = self._changed_entries.second(base)[number]
-                yield from ((base, other, own) for own in definitions())
+                found.append((base, *self._changed_entries.second(base)[number]))
+        # a rare mistake may be another way to describe a frequent one
+        for base, other, definitions in sorted(
+            found, key=lambda pair: frequency_place(pair[1].name) == RARE
+        ):
+            yield from ((base, other, own) for own in definitions())
 
     def _executed(self, pairs: Iterator[_Pair]) -> list[Row]:
         """Returns a row for the first pair that explains the answer, or an empty list.

@@ -29,9 +29,9 @@ DETAILS: Mapping[str, Mapping[str, str]] = _read("details.toml")
 #: the hint for families without their own hint, and for two mistakes at once
 LEAD: str = _WORDS["lead"]
 #: the position of each frequent family in the order of frequency, by the family's id
-_FREQUENT: Mapping[str, int] = {name: at for at, name in enumerate(_WORDS["frequent"])}
+FREQUENT: Mapping[str, int] = {name: at for at, name in enumerate(_WORDS["frequent"])}
 #: the position of all other families
-RARE = len(_FREQUENT)
+RARE = len(FREQUENT)
 #: small changes, each with its family
 SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
 
@@ -55,7 +55,7 @@ def id_of(words: str) -> str:
 
 def frequency_place(name: str) -> int:
     """Returns a family's position in the list of frequent families, or `RARE` if not listed."""
-    return _FREQUENT.get(name, RARE)
+    return FREQUENT.get(name, RARE)
 
 
 def likeliest_first(items: Iterable[tuple[str, Any]]) -> list[Any]:
