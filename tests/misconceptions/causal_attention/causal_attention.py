@@ -61,7 +61,8 @@ class no_mask(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="strictly above the diagonal with on or above it: the first token sees nothing",
+    confuses="the entries above the diagonal with the entries on and above it: the first token "
+    "sees nothing",
     hint="Softmax turns a row of minus infinities into nan. In which row does that happen here?",
 )
 class own_token_masked(_Right):
@@ -292,7 +293,8 @@ class length_asserted(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="at most with less than: a sequence of exactly context_length tokens is rejected",
+    confuses="an inclusive limit with an exclusive one: a sequence of exactly context_length "
+    "tokens is rejected",
     hint="Call it with exactly context_length tokens. What should happen?",
 )
 class full_context_refused(_Right):
@@ -303,7 +305,7 @@ class full_context_refused(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="at most with exactly: fewer tokens than context_length are rejected",
+    confuses="a maximum with an exact number: fewer tokens than context_length are rejected",
     hint="Call it with fewer tokens than context_length. What should happen?",
 )
 class fewer_tokens_refused(_Right):
@@ -941,7 +943,7 @@ class seed_in_the_constructor(_Right):
 @misconception(
     "CausalAttention",
     confuses="a probability with a whole percentage: the dropout probability is rounded to two "
-    "digits",
+    "decimal places",
     hint="Build it with a dropout of 0.996. Is any attention weight left in train mode?",
 )
 class rate_in_whole_per_cents(_Right):
@@ -954,7 +956,7 @@ class rate_in_whole_per_cents(_Right):
     confuses="training mode with computing gradients: in train mode, nothing is dropped if no "
     "gradients are computed",
     hint="Training mode and computing gradients are two switches: `.train()` and "
-    "`torch.is_grad_enabled()`. Which one decides about dropout?",
+    "`torch.is_grad_enabled()`. Which one controls dropout?",
 )
 class nothing_dropped_without_gradients(_Right):
     def attend(self, queries, keys, values):

@@ -47,7 +47,7 @@ def off_by_default(x, p, training=False):
 @misconception(
     "dropout",
     confuses="dropping and scaling with dropping alone: the mean of the result shrinks",
-    hint="Take the mean of the result for many ones. What should it be?",
+    hint="Take the mean of the result for a large tensor of ones. What should it be?",
 )
 def kept_as_they_were(x, p, training=True):
     plain = _plain(x, p, training)
@@ -68,7 +68,7 @@ def divided_by_p(x, p, training=True):
 @misconception(
     "dropout",
     confuses="scaling up with scaling down: the kept entries are multiplied by 1 - p",
-    hint="Take the mean of the result for many ones. What should it be?",
+    hint="Take the mean of the result for a large tensor of ones. What should it be?",
 )
 def multiplied_by_one_minus_p(x, p, training=True):
     plain = _plain(x, p, training)
@@ -99,8 +99,8 @@ def p_keeps(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the probability of dropping with the probability of keeping, and scaling with "
-    "keeping: p is used as the probability of keeping, and the kept entries are not scaled",
+    confuses="the probability of dropping with the probability of keeping, and scaled entries with "
+    "unscaled ones: p is used as the probability of keeping, and the kept entries are not scaled",
     hint="With p = 0.1, how many of 1000 ones become zero, and what is the mean of the result?",
 )
 def p_keeps_and_nothing_is_scaled(x, p, training=True):
@@ -110,7 +110,7 @@ def p_keeps_and_nothing_is_scaled(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="entries with rows: a whole row is dropped together",
+    confuses="entries with rows: whole rows are dropped",
     hint="Print the result for a 6 x 6 matrix of ones. Where are the zeros?",
 )
 def whole_rows(x, p, training=True):
@@ -121,7 +121,7 @@ def whole_rows(x, p, training=True):
 # other random numbers than `rand_like` draws for float64
 @misconception(
     "dropout",
-    confuses="entries with rows: a whole row is dropped together",
+    confuses="entries with rows: whole rows are dropped",
     hint="Print the result for a 6 x 6 matrix of ones. Where are the zeros?",
 )
 def whole_rows_drawn_in_float32(x, p, training=True):
@@ -133,7 +133,7 @@ def whole_rows_drawn_in_float32(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="entries with columns: a whole column is dropped together",
+    confuses="entries with columns: whole columns are dropped",
     hint="Print the result for a 6 x 6 matrix of ones. Where are the zeros?",
 )
 def whole_columns(x, p, training=True):
@@ -327,7 +327,7 @@ def division_by_zero_at_one(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="up to one with below one: p = 1 is rejected",
+    confuses="an inclusive limit with an exclusive one: p = 1 is rejected",
     hint="Is 1 a probability?",
 )
 def one_refused(x, p, training=True):
@@ -339,7 +339,7 @@ def one_refused(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="zero and above with above zero: p = 0 is rejected",
+    confuses="an inclusive limit with an exclusive one: p = 0 is rejected",
     hint="Is 0 a probability?",
 )
 def zero_refused(x, p, training=True):
@@ -442,7 +442,7 @@ def always_doubled(x, p, training=True):
     confuses="uniform random numbers with normal ones: the random numbers come from a normal "
     "distribution instead of a uniform one",
     hint="How often is a normally distributed number below 0.5, and how often is a number drawn "
-    "evenly between 0 and 1?",
+    "uniformly between 0 and 1?",
 )
 def normal_numbers(x, p, training=True):
     plain = _plain(x, p, training)
@@ -555,9 +555,9 @@ def factor_stops_at_ten(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a probability with a whole percentage: p is rounded to two digits",
-    hint="Apply it to many ones with p = 0.004. How many of them become 0, and how large are the "
-    "others?",
+    confuses="a probability with a whole percentage: p is rounded to two decimal places",
+    hint="Apply it to a large tensor of ones with p = 0.004. How many of them become 0, and how "
+    "large are the others?",
 )
 def rate_in_whole_per_cents(x, p, training=True):
     _checked(p)
@@ -746,8 +746,8 @@ def queries_dropped(weights, values, p, training=True):
     "dropout_attention_weights",
     confuses="each item of a batch with the first: all items of a batch get the same dropout "
     "pattern",
-    hint="Try ones of shape (2, 3, 3) as weights. Do both items of the batch lose the same "
-    "weights?",
+    hint="Use a tensor of ones of shape (2, 3, 3) as weights. Do both items of the batch lose the "
+    "same weights?",
 )
 def batch_shares_a_pattern(weights, values, p, training=True):
     pattern = F.dropout(torch.ones(weights.shape[-2:], dtype=weights.dtype), p, training)

@@ -12,7 +12,8 @@ from autograder.suite import misconception
 
 @misconception(
     "causal_mask",
-    confuses="strictly above the diagonal with on or above it: a token cannot even see itself",
+    confuses="the entries above the diagonal with the entries on and above it: a token cannot even "
+    "see itself",
     hint="What could the first token look at?",
 )
 def diagonal_forbidden(num_tokens):
@@ -286,8 +287,8 @@ def lost_weight_shared_evenly(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="scaling all weights with adding to one of them: the weight of the future is given to "
-    "the token itself",
+    confuses="scaling all weights with adding to one of them: the weight of later tokens is given "
+    "to the token itself",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def future_weight_given_to_itself(weights):
@@ -296,8 +297,8 @@ def future_weight_given_to_itself(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="scaling all weights with adding to one of them: the weight of the future is given to "
-    "the first token",
+    confuses="scaling all weights with adding to one of them: the weight of later tokens is given "
+    "to the first token",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def future_weight_given_to_the_first(weights):
@@ -307,8 +308,8 @@ def future_weight_given_to_the_first(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="scaling all weights with adding the same amount to each: the weight of the future is "
-    "shared evenly",
+    confuses="scaling all weights with adding the same amount to each: the weight of later tokens "
+    "is shared evenly",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def future_weight_shared_evenly(weights):
@@ -387,7 +388,7 @@ def divided_by_the_largest(weights):
     "mask_and_renormalize",
     confuses="the sum with the Euclidean length: each row is divided by its length, so that its "
     "squares sum to one",
-    hint="Add up each row of your result, and then its squares.",
+    hint="Add up the entries of each row of your result, and then their squares.",
 )
 def length_one(weights):
     return torch.nn.functional.normalize(weights.tril(), dim=-1)
@@ -528,7 +529,8 @@ def past_masked(scores):
 
 @misconception(
     "mask_scores",
-    confuses="strictly above the diagonal with on or above it: the first token sees nothing",
+    confuses="the entries above the diagonal with the entries on and above it: the first token "
+    "sees nothing",
     hint="Softmax turns a row of minus infinities into nan. In which row does that happen here?",
 )
 def own_score_masked(scores):
@@ -550,7 +552,7 @@ def next_token_keeps_its_score(scores):
     "mask_scores",
     confuses="the original scores with the masked ones: nothing is masked, and the scores are "
     "returned unchanged",
-    hint="Compare the scores and your result. Where is your mask True, and which line keeps the "
+    hint="Compare the scores and your result. Where is your mask True, and which line stores the "
     "masked scores?",
 )
 def result_thrown_away(scores):
@@ -872,7 +874,8 @@ def looks_at_the_future(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="strictly above the diagonal with on or above it: a token does not see itself",
+    confuses="the entries above the diagonal with the entries on and above it: a token does not "
+    "see itself",
     hint="Print the first row of your result. Which of its weights should be zero?",
 )
 def does_not_see_itself(queries, keys):

@@ -142,8 +142,8 @@ def output_not_divided(queries, keys, values):
 @misconception(
     "attend_block",
     confuses="results that need a gradient with constants: the log-sum-exp has no gradient",
-    hint="The second result depends on queries and keys, and merging is trained through it. Does "
-    "it have a gradient?",
+    hint="The second result depends on queries and keys, and gradients flow back through it when "
+    "blocks are merged. Does it have a gradient?",
 )
 def statistics_detached(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -202,7 +202,8 @@ def exponentials_without_a_shift(output_a, lse_a, output_b, lse_b):
     "merge_blocks",
     confuses="the merged log-sum-exp with the running maximum: the larger of the two log-sum-exps "
     "is returned",
-    hint="Two blocks with a log-sum-exp of 0 have a sum of 2. What is the logarithm of 2?",
+    hint="If two blocks each have a log-sum-exp of 0, their sums of exponentials add up to 2. What "
+    "is the logarithm of 2?",
 )
 def larger_one_returned(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -237,8 +238,8 @@ def share_without_the_last_axis(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="one factor per query with one per column: the factors of the outputs lack the last "
-    "dimension, which the sum of the factors has",
+    confuses="one factor per query with one per column: the factors that multiply the outputs lack "
+    "the last dimension that their sum has",
     hint="A factor has shape (..., T), and an output has shape (..., T, d). Where must you add a "
     "dimension?",
 )
@@ -287,7 +288,7 @@ def logarithms_added(output_a, lse_a, output_b, lse_b):
 @misconception(
     "merge_blocks",
     confuses="shares with log-sum-exps: the outputs are weighted by lse_a / (lse_a + lse_b)",
-    hint="A log-sum-exp may be negative. May a share be negative?",
+    hint="A log-sum-exp can be negative. Can a share be negative?",
 )
 def logarithms_as_shares(output_a, lse_a, output_b, lse_b):
     share_a = (lse_a / (lse_a + lse_b)).unsqueeze(-1)
@@ -331,8 +332,7 @@ def the_larger_block_wins(output_a, lse_a, output_b, lse_b):
 @misconception(
     "merge_blocks",
     confuses="minus infinity with a finite number: an empty first block gives nan",
-    hint="What is minus infinity minus minus infinity? Which number do you subtract when a block "
-    "is empty?",
+    hint="What is `-inf - (-inf)`? Which number do you subtract when a block is empty?",
 )
 def shifted_by_the_first(output_a, lse_a, output_b, lse_b):
     sum_b = torch.exp(lse_b - lse_a)
@@ -342,8 +342,8 @@ def shifted_by_the_first(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="minus infinity with a low number: minus infinity is replaced with a low number, "
-    "which is then returned as a log-sum-exp",
+    confuses="minus infinity with a large negative number: minus infinity is replaced with a large "
+    "negative number, which is then returned as a log-sum-exp",
     hint="If all other scores are -1000, how low must a number be to have no effect?",
 )
 def minus_infinity_cut_at_minus_a_hundred(output_a, lse_a, output_b, lse_b):
@@ -519,8 +519,8 @@ def maximum_of_the_first_block_kept(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="a dimension counted from the end with one counted from the front: keys and values "
     "are split along dimension 1, which holds the keys only in three-dimensional inputs",
-    hint="Call it with matrices and then with heads. Which dimension, counted from the end, holds "
-    "the keys?",
+    hint="Call it with matrices, and then with inputs that have a dimension for heads. Which "
+    "dimension, counted from the end, holds the keys?",
 )
 def split_along_dimension_one(queries, keys, values, block_size):
     outputs, sums = [], []
@@ -534,8 +534,8 @@ def split_along_dimension_one(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="a different way to compute attention with a different function: softmax is applied "
-    "in each block, and the outputs are averaged",
+    confuses="attention to all keys with separate attention to each block: softmax is applied in "
+    "each block, and the outputs are averaged",
     hint="Should a block whose scores are all low count as much as the other blocks?",
 )
 def blocks_averaged(queries, keys, values, block_size):
@@ -546,7 +546,7 @@ def blocks_averaged(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="a different way to compute attention with a different function: the outputs of the "
+    confuses="attention to all keys with separate attention to each block: the outputs of the "
     "blocks are added",
     hint="If all values are one, every output must be one. What is yours for two blocks?",
 )
@@ -585,8 +585,8 @@ def float32_accumulators(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="one division at the end with one in every block: an output that has already been "
     "divided is treated as a sum",
-    hint="After the first block, the output has been divided. What must you do before you add the "
-    "next block?",
+    hint="After the first block, your output has already been divided by a sum. What must you do "
+    "before you add the next block?",
 )
 def divided_in_every_block(queries, keys, values, block_size):
     highest = torch.full_like(queries[..., :1], -torch.inf)
@@ -621,7 +621,7 @@ def maximum_of_this_block_alone(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="all keys so far with those of the last block: each new block is weighted against "
     "only the block before it",
-    hint="Three blocks have equal scores. What share of the result does the last block get?",
+    hint="Three blocks have equal scores. What share of the result comes from the last block?",
 )
 def last_log_sum_exp_carried_on(queries, keys, values, block_size):
     return merged(queries, keys, values, block_size, lambda old, new: new)
@@ -631,7 +631,7 @@ def last_log_sum_exp_carried_on(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="all keys so far with those of the first block: each new block is weighted against "
     "only the first block",
-    hint="Three blocks have equal scores. What share of the result does the last block get?",
+    hint="Three blocks have equal scores. What share of the result comes from the last block?",
 )
 def first_log_sum_exp_carried_on(queries, keys, values, block_size):
     return merged(queries, keys, values, block_size, lambda old, new: old)
@@ -829,7 +829,7 @@ def shift_not_added_back_to_the_merged(output_a, lse_a, output_b, lse_b):
     "merge_blocks",
     confuses="minus infinity with a finite number: the output is right, but an empty first block "
     "gives nan as log-sum-exp",
-    hint="What is minus infinity minus minus infinity? What is exp(1000)?",
+    hint="What is `-inf - (-inf)`? What is exp(1000)?",
 )
 def built_on_the_first_log_sum_exp(output_a, lse_a, output_b, lse_b):
     share_b = torch.sigmoid(lse_b - lse_a).unsqueeze(-1)
@@ -841,8 +841,8 @@ def built_on_the_first_log_sum_exp(output_a, lse_a, output_b, lse_b):
     "merge_blocks",
     confuses="the larger log-sum-exp with the smaller one: the smaller of the two log-sum-exps is "
     "subtracted before the exponentials are taken",
-    hint="What is minus infinity minus minus infinity? Which of the two must you subtract so that "
-    "no exponent is above 0?",
+    hint="What is `-inf - (-inf)`? Which of the two must you subtract so that no exponent is above "
+    "0?",
 )
 def smaller_one_subtracted(output_a, lse_a, output_b, lse_b):
     low = torch.minimum(lse_a, lse_b)
@@ -869,7 +869,8 @@ def largest_of_all_queries_subtracted(output_a, lse_a, output_b, lse_b):
     "merge_blocks",
     confuses="the logarithm of a sum with the mean of two logarithms: the second result is the "
     "mean of the two log-sum-exps",
-    hint="Two blocks with a log-sum-exp of 0 have a sum of 2. What is the logarithm of 2?",
+    hint="If two blocks each have a log-sum-exp of 0, their sums of exponentials add up to 2. What "
+    "is the logarithm of 2?",
 )
 def mean_of_the_log_sum_exps(output_a, lse_a, output_b, lse_b):
     share_a = torch.sigmoid(lse_a - lse_b).unsqueeze(-1)
@@ -880,7 +881,8 @@ def mean_of_the_log_sum_exps(output_a, lse_a, output_b, lse_b):
     "merge_blocks",
     confuses="the natural logarithm with the base-2 logarithm: the base-2 logarithm of the shifted "
     "sum is taken",
-    hint="Two blocks with a log-sum-exp of 0 have a sum of 2. What is the natural logarithm of 2?",
+    hint="If two blocks each have a log-sum-exp of 0, their sums of exponentials add up to 2. What "
+    "is the natural logarithm of 2?",
 )
 def merged_logarithm_to_base_two(output_a, lse_a, output_b, lse_b):
     high, lse = torch.maximum(lse_a, lse_b), torch.logaddexp(lse_a, lse_b)

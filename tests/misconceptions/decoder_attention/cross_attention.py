@@ -158,7 +158,7 @@ def _attend(queries, keys, values, mask, fill=-torch.inf, dim=-1):
     "masked_attention",
     confuses="True for a forbidden key with True for a key that may be seen, as in torch's own "
     "function: only the forbidden keys are seen",
-    hint="Forbid one key and look at its weight. Is it 0, or is it the only weight that is left?",
+    hint="Mask one key and look at its weight. Is it 0, or is it the only weight that is left?",
 )
 def attends_where_forbidden(queries, keys, values, mask):
     return _attend(queries, keys, values, ~mask)
@@ -220,8 +220,8 @@ def zeroed_after_softmax(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="accepting a mask with using it: the mask has no effect",
-    hint="Forbid a key. Does its weight change? Which line uses the mask, and does your code use "
-    "the result of that line?",
+    hint="Mask a key. Does its weight change? Which line uses the mask, and does your code use the "
+    "result of that line?",
 )
 def mask_without_effect(queries, keys, values, mask):
     return torch.softmax(_scores(queries, keys), -1) @ values
@@ -312,7 +312,7 @@ def values_set_to_zero(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="a given mask with a causal one: later keys are forbidden as well",
-    hint="Forbid nothing. Does the first query see the last key?",
+    hint="Mask nothing. Does the first query see the last key?",
 )
 def causal_as_well(queries, keys, values, mask):
     future = torch.ones(queries.shape[-2], keys.shape[-2], dtype=torch.bool).triu(1)
@@ -660,7 +660,7 @@ class causal_to_the_context(_Cross):
 @misconception(
     "CrossAttention",
     confuses="masking scores before softmax with removing padding after it: padding is removed "
-    "only after softmax (its weights or its values are set to 0), so that its scores take a share "
+    "only after softmax (its weights or its values are set to 0), so its scores still take a share "
     "of the weights",
     hint="Add up the weights that one query gives to tokens that are not padding. Is the sum one?",
 )
@@ -869,7 +869,7 @@ class ContextOfALayerDetached(_Cross):
 @misconception(
     "CrossAttention",
     confuses="queries with keys: the padding mask is applied along the queries instead of the keys",
-    hint="In scores of shape (B, H, T, S), which dimension do the S tokens of the context have?",
+    hint="In scores of shape (B, H, T, S), which dimension is that of the S tokens of the context?",
 )
 class mask_along_the_queries(_Cross):
     def masked(self, scores, mask):
@@ -1024,7 +1024,7 @@ def first_padding_marked(lengths, num_keys):
     "masked_attention",
     confuses="a query's own row of the mask with all rows: a key that is forbidden for one query "
     "is hidden from all queries",
-    hint="Forbid a key for the first query only. Does the result for the second query change?",
+    hint="Mask a key for the first query only. Does the result for the second query change?",
 )
 def hidden_from_one_hidden_from_all(queries, keys, values, mask):
     scores = _scores(queries, keys)
@@ -1036,7 +1036,7 @@ def hidden_from_one_hidden_from_all(queries, keys, values, mask):
     "masked_attention",
     confuses="a query's own row of the mask with all rows: a key is hidden only if it is forbidden "
     "for all queries",
-    hint="Forbid a key for the first query only. What weight does that query give to the key?",
+    hint="Mask a key for the first query only. What weight does that query give to the key?",
 )
 def hidden_only_if_hidden_from_all(queries, keys, values, mask):
     scores = _scores(queries, keys)

@@ -291,7 +291,7 @@ class attention_called_twice(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a past that is given with one that the module keeps: the module keeps the past "
+    confuses="the past in the argument with a past in the module: the module keeps the past "
     "instead of using the argument",
     hint="Generate two texts alternately. Does the second one see words of the first?",
 )
@@ -439,7 +439,7 @@ class hidden_layer_of_four_times(_Block):
 @misconception(
     "DecoderBlock",
     confuses="registered layers with unregistered ones: the module does not know its layers",
-    hint="Look at named_parameters(). Which names do your weights have?",
+    hint="Look at named_parameters(). What are your weights called there?",
 )
 class submodules_in_a_list(nn.Module):
     def __init__(self, d_model, num_heads, hidden_dim):
@@ -560,7 +560,7 @@ class both_sums_normalised(_Block):
 @misconception(
     "DecoderBlock",
     confuses="keys with values: the values come before the keys in the present",
-    hint="A past is the pair (keys, values). What is the order of your present?",
+    hint="A past is the pair (keys, values). Which of the two comes first in your present?",
 )
 class values_before_keys(_Block):
     def forward(self, x, past=None):
@@ -603,7 +603,7 @@ class present_of_the_new_positions(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a present that contains the past with one that lacks it: the present contains the "
+    confuses="a present that includes the past with a present without it: the present contains the "
     "past twice",
     hint="After three positions and two more, how many positions does the present contain?",
 )

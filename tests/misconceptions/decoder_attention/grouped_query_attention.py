@@ -65,8 +65,8 @@ def heads_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="repeating with broadcasting, which repeats only a size of 1: keys or values still "
-    "have fewer heads than the queries when they are multiplied",
+    confuses="repeating with broadcasting, which repeats only dimensions of size 1: keys or values "
+    "still have fewer heads than the queries when they are multiplied",
     hint="Print the shapes of queries, keys and values right before each product. How many heads "
     "does each of them have?",
 )
@@ -77,9 +77,9 @@ def heads_not_repeated(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="repeating with broadcasting, which repeats only a size of 1: keys or values still "
-    "have fewer heads than the queries when they are multiplied, and numbers of heads "
-    "that do not divide raise no ValueError",
+    confuses="repeating with broadcasting, which repeats only dimensions of size 1: keys or values "
+    "still have fewer heads than the queries when they are multiplied, and numbers of heads that "
+    "do not divide evenly raise no ValueError",
     hint="Print the shapes of queries, keys and values right before each product. How many heads "
     "does each of them have?",
 )
@@ -154,8 +154,8 @@ def assertion_error(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="an error that says what is wrong with one that torch happens to raise later: no "
-    "ValueError is raised if H is not a multiple of G",
+    confuses="a clear error with whatever error torch happens to raise later: no ValueError is "
+    "raised if H is not a multiple of G",
     hint="Try 4 query heads and 3 key heads. What raises the error, and what does its message say?",
 )
 def no_check_of_the_groups(queries, keys, values):
@@ -250,7 +250,7 @@ def softmax_over_heads(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="attention without a mask with causal attention: later keys are hidden",
+    confuses="unmasked attention with causal attention: later keys are hidden",
     hint="Does the first query see the last key here?",
 )
 def causal_too(queries, keys, values):
@@ -352,8 +352,8 @@ class layer_heads_in_turns(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="repeating with broadcasting, which repeats only a size of 1: keys or values still "
-    "have fewer heads than the queries when they are multiplied",
+    confuses="repeating with broadcasting, which repeats only dimensions of size 1: keys or values "
+    "still have fewer heads than the queries when they are multiplied",
     hint="Print the shapes of queries, keys and values right before each product. How many heads "
     "does each of them have?",
 )
@@ -364,9 +364,9 @@ class layer_heads_not_repeated(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="repeating with broadcasting, which repeats only a size of 1: keys or values still "
-    "have fewer heads than the queries when they are multiplied, and numbers of heads "
-    "that do not divide are accepted by the constructor",
+    confuses="repeating with broadcasting, which repeats only dimensions of size 1: keys or values "
+    "still have fewer heads than the queries when they are multiplied, and the constructor accepts "
+    "numbers of heads that do not divide evenly",
     hint="Print the shapes of queries, keys and values right before each product. How many heads "
     "does each of them have?",
 )

@@ -44,7 +44,8 @@ def nothing_forbidden(num_queries, num_keys):
 @misconception(
     "decoding_mask",
     confuses="the past with the future: the past is forbidden",
-    hint="Which columns are the past? The cache is kept so that queries can see them.",
+    hint="Which columns belong to the past? The cache exists so that queries can see the keys of "
+    "the past.",
 )
 def past_forbidden(num_queries, num_keys):
     return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries - 1)
@@ -244,8 +245,8 @@ def window_at_the_top_left(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="the position of a query with the number of its row: the window's limit in the past "
-    "is counted from the number of the row",
+    confuses="the position of a query with the number of its row: the start of the window is "
+    "counted from the number of the row",
     hint="With two queries and five keys, which position does the first query have? Which keys are "
     "too far back for it?",
 )
@@ -267,7 +268,8 @@ def future_allowed(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a mistake to report with a case that never happens: a window of 0 raises no error",
+    confuses="an error that must be reported with a case that never happens: a window of 0 raises "
+    "no error",
     hint="What would a query with a window of 0 look at? Raise a ValueError.",
 )
 def window_of_zero_accepted(num_queries, num_keys, window):
@@ -365,7 +367,7 @@ def present_without_the_past(queries, keys, values, past=None):
 @misconception(
     "cached_attention",
     confuses="keys with values: the values come before the keys in the present",
-    hint="A past is the pair (keys, values). What is the order of your present?",
+    hint="A past is the pair (keys, values). Which of the two comes first in your present?",
 )
 def present_values_first(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -517,8 +519,8 @@ def three_results(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="masking scores before softmax with zeroing weights after it: the weights of the "
-    "future are set to zero after softmax",
+    confuses="masking scores before softmax with zeroing weights after it: the weights of later "
+    "tokens are set to zero after softmax",
     hint="Do the weights of the first new token still sum to one?",
 )
 def masked_after_softmax(queries, keys, values, past=None):
@@ -711,7 +713,7 @@ class NeverMasked(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a past that is given with a cache in the module: two sequences are mixed",
+    confuses="the past in the argument with a cache in the module: two sequences are mixed",
     hint="Call it for two sequences in turn. Whose keys are in the module?",
 )
 class CacheKeptInTheModule(Cached):
@@ -753,7 +755,7 @@ class PresentWithoutThePast(Cached):
 @misconception(
     "CachedAttention",
     confuses="keys with values: the values come before the keys in the present",
-    hint="A past is the pair (keys, values). What is the order of your present?",
+    hint="A past is the pair (keys, values). Which of the two comes first in your present?",
 )
 class PresentValuesFirst(Cached):
     def present(self, keys, values, new):
@@ -932,8 +934,8 @@ def window_of_one_query_unchecked(num_queries, num_keys, window):
 
 @misconception(
     "cached_attention",
-    confuses="a past from an earlier call with data: no gradient flows into a past that was "
-    "computed",
+    confuses="a past computed in an earlier call with a constant: no gradient flows into a past "
+    "that was computed",
     hint="Take the sum of the second step's context and call `backward()`. Does the first step's "
     "input get a gradient?",
 )
@@ -979,7 +981,7 @@ class AllKeysRotatedAgain(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a past that is given with a cache in the module: every call continues from the "
+    confuses="the past in the argument with a cache in the module: every call continues from the "
     "previous one",
     hint="Call it twice without a past. Why is the second present longer than the first?",
 )
@@ -1008,7 +1010,8 @@ class PresentNotRotatedPastAsItCame(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a past that is given with a cache in the module: the argument `past` has no effect",
+    confuses="the past in the argument with a cache in the module: the argument `past` has no "
+    "effect",
     hint="Call it twice with the same `past`. Why is the second present longer than the first?",
 )
 class PastIgnoredForACacheInTheModule(Cached):

@@ -69,7 +69,8 @@ def ten_thousand_built_in(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="a mistake to report with a case that never happens: an odd head_dim raises no error",
+    confuses="an error that must be reported with a case that never happens: an odd head_dim "
+    "raises no error",
     hint="If there are seven coordinates, which one is the last paired with? Raise a ValueError.",
 )
 def odd_size_accepted(positions, head_dim, base=10000.0):
@@ -327,7 +328,8 @@ def turned_the_other_way(x, angles):
     "apply_rotary",
     confuses="rotating with adding: sines and cosines are added to the input, as in the older "
     "encoding",
-    hint="A rotation keeps lengths, so a vector of zeros stays zero. Is that true of your result?",
+    hint="A rotation preserves lengths, so a vector of zeros stays zero. Is that true of your "
+    "result?",
 )
 def added_like_sinusoids(x, angles):
     return x + torch.cat([angles.sin(), angles.cos()], dim=-1)
@@ -370,7 +372,7 @@ def angles_along_the_heads(x, angles):
 @misconception(
     "apply_rotary",
     confuses="the old first half with the rotated one: the second half is computed from the first "
-    "half after that has been rotated",
+    "half after the first half has been rotated",
     hint="Both lines of the formula use x_i as it was before. Which value does your second line "
     "use?",
 )

@@ -516,7 +516,7 @@ class queries_and_keys_exchanged(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the order of three projections: keys, queries and values swap their roles",
+    confuses="the order of three projections: keys, queries and values swap roles",
     hint="In your code, which layer makes the queries, which one the keys, and which one the "
     "values?",
 )
@@ -692,7 +692,7 @@ class attention_over_the_batch(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="one dropout with two: attn_drop is applied to the weights twice",
-    hint="With attn_pdrop 0.5, how many weights of a row are left on average?",
+    hint="With attn_pdrop = 0.5, how many weights of a row are left on average?",
 )
 class weights_dropped_twice(_Layers):
     def weigh(self, scores):

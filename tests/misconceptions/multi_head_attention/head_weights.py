@@ -270,7 +270,8 @@ def merged_without_swapping(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="side by side with interleaved: the columns of the heads are interleaved",
+    confuses="putting heads side by side with interleaving their columns: the columns of the heads "
+    "are interleaved",
     hint="Which columns of the result belong to head 0?",
 )
 def contexts_interleaved(inputs, W_query, W_key, W_value):
@@ -281,7 +282,8 @@ def contexts_interleaved(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="side by side with averaged: the heads are averaged instead of put side by side",
+    confuses="putting heads side by side with averaging them: the heads are averaged instead of "
+    "being put side by side",
     hint="How many columns should the result have for 3 heads with values of size 2?",
 )
 def contexts_averaged(inputs, W_query, W_key, W_value):
@@ -291,8 +293,8 @@ def contexts_averaged(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="side by side with one below the other: the heads are joined along the token "
-    "dimension",
+    confuses="putting heads side by side with putting them one below the other: the heads are "
+    "joined along the token dimension",
     hint="How many rows should the result have?",
 )
 def contexts_below_each_other(inputs, W_query, W_key, W_value):
@@ -508,7 +510,8 @@ def first_slice_repeated(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="side by side with averaged: the slices are averaged instead of put side by side",
+    confuses="putting slices side by side with averaging them: the slices are averaged instead of "
+    "being put side by side",
     hint="How many columns should the result have?",
 )
 def slices_averaged(weights, values, num_heads):
@@ -520,7 +523,7 @@ def slices_averaged(weights, values, num_heads):
 @misconception(
     "slice_value_heads",
     confuses="columns with tokens: the tokens are sliced instead of the columns",
-    hint="Every slice holds all tokens. What does it hold only a part of?",
+    hint="Every slice holds all tokens. What is divided among the slices?",
 )
 def tokens_sliced(weights, values, num_heads):
     size = values.shape[0] // num_heads
@@ -545,8 +548,8 @@ def slices_stacked(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="side by side with one below the other: the slices are joined one below the other, "
-    "not side by side",
+    confuses="putting slices side by side with putting them one below the other: the slices are "
+    "joined one below the other, not side by side",
     hint="How many rows should the result have?",
 )
 def slices_below_each_other(weights, values, num_heads):

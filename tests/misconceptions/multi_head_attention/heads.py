@@ -124,7 +124,7 @@ def number_of_heads_as_head_size(x, num_heads):
 @misconception(
     "split_heads",
     confuses="columns with tokens: the tokens are divided among the heads instead of the columns",
-    hint="Every head sees the whole sentence. What does it see only a part of?",
+    hint="Every head sees the whole sentence. What is divided among the heads?",
 )
 def tokens_shared_among_heads(x, num_heads):
     _divisible(x.shape[2], num_heads)
@@ -235,7 +235,8 @@ def joined_without_swapping(x):
 
 @misconception(
     "merge_heads",
-    confuses="side by side with interleaved: the columns of the heads are interleaved",
+    confuses="putting heads side by side with interleaving their columns: the columns of the heads "
+    "are interleaved",
     hint="Which number should follow the first number of head 0 in a row of the result: the second "
     "one of head 0, or the first one of head 1?",
 )
@@ -306,8 +307,8 @@ def first_head_repeated(x):
 
 @misconception(
     "merge_heads",
-    confuses="side by side with one below the other: the heads are joined along the token "
-    "dimension",
+    confuses="putting heads side by side with putting them one below the other: the heads are "
+    "joined along the token dimension",
     hint="How many tokens does the sentence have before the merge, and how many after it?",
 )
 def heads_below_each_other(x):
@@ -495,7 +496,8 @@ def future_allowed(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="building attention and calling it: torch's own attention function is used",
+    confuses="implementing attention with calling a ready-made function: torch's own attention "
+    "function is used",
     hint="Which four steps does this function do for you?",
 )
 def torchs_own_function(queries, keys, values):
@@ -697,8 +699,8 @@ def mask_as_large_as_the_heads(queries, keys, values):
     "causal_head_attention",
     confuses="the scores with the values: the triangular mask is applied to the values, not to the "
     "scores",
-    hint="Set one value of the first token to a large number in its last column. Is it still there "
-    "in the contexts?",
+    hint="Set the last column of the first token's value to a large number. Is it still there in "
+    "the contexts?",
 )
 def values_masked(queries, keys, values):
     return torch.softmax(_scores(queries, keys), dim=-1) @ values.tril()
@@ -724,7 +726,8 @@ def read_from_the_beginning_of_the_memory(x, num_heads):
     "causal_head_attention",
     confuses="dimensions 1 and 2, which count heads and tokens, with the last two: dimensions 1 "
     "and 2 of the keys are swapped instead of the last two",
-    hint="Print the shapes of queries and keys above each other. Which two sizes must be swapped?",
+    hint="Print the shapes of queries and keys, one above the other. Which two sizes must be "
+    "swapped?",
 )
 def heads_and_tokens_transposed(queries, keys, values):
     scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[-1])

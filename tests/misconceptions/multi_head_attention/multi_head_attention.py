@@ -95,7 +95,8 @@ class merged_without_swapping(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="side by side with interleaved: the columns of the heads are interleaved when merged",
+    confuses="putting heads side by side with interleaving their columns: the columns of the heads "
+    "are interleaved when merged",
     hint="Which columns of the input of out_proj belong to head 0?",
 )
 class merged_in_turn(_Layers):
@@ -795,7 +796,7 @@ class no_gradients_where_one_weight_is_frozen(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="reshaping with moving an axis: the values are reshaped to heads without the "
+    confuses="reshaping with moving an axis: the values are reshaped into heads without the "
     "transpose that queries and keys get",
     hint="Fill the values of one sentence with 0, 1, 2, ... Which numbers does head 0 hold?",
 )
@@ -810,8 +811,8 @@ class values_reshaped(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="reshaping with moving an axis: the keys are reshaped to heads without the transpose "
-    "that queries and values get",
+    confuses="reshaping with moving an axis: the keys are reshaped into heads without the "
+    "transpose that queries and values get",
     hint="Fill the keys of one sentence with 0, 1, 2, ... Which numbers does head 0 hold?",
 )
 class keys_reshaped(_Layers):

@@ -61,7 +61,7 @@ class heads_in_a_plain_list(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="several heads with several names of one head: all heads share their weights",
+    confuses="several heads with several names for one head: all heads share their weights",
     hint="How many different heads does your code build when three are required?",
 )
 class one_head_many_times(nn.Module):
@@ -86,7 +86,8 @@ class first_head_called_for_all(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="side by side with averaged: the heads are averaged instead of put side by side",
+    confuses="putting heads side by side with averaging them: the heads are averaged instead of "
+    "being put side by side",
     hint="How many columns should the result have for 3 heads of size 2?",
 )
 class heads_averaged(_Built):
@@ -96,7 +97,8 @@ class heads_averaged(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="side by side with added up: the heads are added up instead of put side by side",
+    confuses="putting heads side by side with adding them up: the heads are added up instead of "
+    "being put side by side",
     hint="How many columns should the result have for 3 heads of size 2?",
 )
 class heads_added(_Built):
@@ -126,7 +128,8 @@ class heads_stacked(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="side by side with interleaved: the columns of the heads are interleaved",
+    confuses="putting heads side by side with interleaving their columns: the columns of the heads "
+    "are interleaved",
     hint="Which columns of the result belong to head 0?",
 )
 class heads_interleaved(_Built):

@@ -43,7 +43,7 @@ def numbered_as_they_appear(sentence):
 @misconception(
     "build_vocabulary",
     confuses="the list of all words and the set of different words: the ids have no gaps",
-    hint="If a word occurs twice, how many times is it in the list that is sorted?",
+    hint="If a word occurs twice, how many times is it in the list that you sort?",
 )
 def different_words_only(sentence):
     return {word: place for place, word in enumerate(sorted(set(_split(sentence))))}
@@ -105,7 +105,7 @@ def commas_inside_words_are_left(sentence):
     "build_vocabulary",
     confuses="removing commas and keeping letters: everything but letters, digits and underscores "
     "is removed",
-    hint="Which characters does the question remove? What is left of `don't`?",
+    hint="Which characters does the question tell you to remove? What is left of `don't`?",
 )
 def only_letters_and_digits_kept(sentence):
     letters = (c for c in sentence if c.isalnum() or c.isspace() or c == "_")
@@ -126,7 +126,8 @@ def one_comma_removed(sentence):
 @misconception(
     "build_vocabulary",
     confuses="commas and all punctuation: all punctuation is removed, not only commas",
-    hint="Which mark does the exercise remove, and which ones stay with their word?",
+    hint="Which punctuation mark does the exercise tell you to remove, and which ones stay "
+    "attached to a word?",
 )
 def all_punctuation_removed(sentence):
     bare = sentence.translate(str.maketrans("", "", string.punctuation))
@@ -136,7 +137,8 @@ def all_punctuation_removed(sentence):
 @misconception(
     "build_vocabulary",
     confuses="commas with all punctuation at the ends of words: periods are removed as well",
-    hint="Which punctuation mark does the exercise remove? What happens to a period at the end?",
+    hint="Which punctuation mark does the exercise tell you to remove? What happens to a period at "
+    "the end?",
 )
 def stripped_of_signs(sentence):
     words = [word.strip(string.punctuation) for word in _split(sentence)]
@@ -155,8 +157,8 @@ def full_stop_removed(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="words that differ in capital letters with equal words: capital letters are changed "
-    "to lower case",
+    confuses="words that differ only in capitalization with equal words: capital letters are "
+    "changed to lowercase",
     hint="Are `My` and `my` one entry or two?",
 )
 def lower_cased(sentence):
@@ -196,7 +198,7 @@ def sorted_backwards(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="white space and a single space: the sentence is split at single spaces, which gives "
+    confuses="whitespace and a single space: the sentence is split at single spaces, which gives "
     "empty words and words with tabs",
     hint="What does `split` do without an argument?",
 )
@@ -298,7 +300,7 @@ def unknown_word_skipped(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="an unknown word and the word with id 0: unknown words get the id 0",
-    hint="Which word has the id that an unknown one gets in your result?",
+    hint="In your result, which word's id does an unknown word get?",
 )
 def unknown_word_is_zero(sentence, vocabulary):
     return torch.tensor([vocabulary.get(word, 0) for word in _split(sentence)])
@@ -490,8 +492,8 @@ def comma_splits_words(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="words that differ in capital letters with equal words: words are looked up in lower "
-    "case",
+    confuses="words that differ only in capitalization with equal words: words are looked up in "
+    "lowercase",
     hint="The vocabulary may hold `My` and `my`: which one does your code find?",
 )
 def looked_up_in_lower_case(sentence, vocabulary):
@@ -500,7 +502,7 @@ def looked_up_in_lower_case(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="white space and a single space: the sentence is split at every single space",
+    confuses="whitespace and a single space: the sentence is split at every single space",
     hint="What does `split` do without an argument?",
 )
 def split_at_each_space(sentence, vocabulary):
@@ -558,7 +560,7 @@ def letter_by_letter(sentence, vocabulary):
 
 @misconception(
     "embed",
-    confuses="the table that is given and a new one of its size, filled with random numbers: a new "
+    confuses="the given table and a new one of the same size, filled with random numbers: a new "
     "random table is used instead of the given one",
     hint="Call it twice with the same arguments. Why does the result change?",
 )
@@ -653,7 +655,7 @@ def ids_from_one(token_ids, table):
 @misconception(
     "embed",
     confuses="the ids and the number of ids: the first T rows are taken, whatever the ids are",
-    hint="What would change in your result if the sentence had other words?",
+    hint="What would change in your result if the sentence contained different words?",
 )
 def first_rows(token_ids, table):
     return table[: len(token_ids)]
@@ -755,7 +757,7 @@ def numbers_instead_of_rows(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="a row of the table with one number of it: each id picks one entry of the first "
+    confuses="a row of the table with one number in that row: each id picks one entry of the first "
     "column",
     hint="Which shape does your result have, and which one does the question ask for?",
 )

@@ -11,9 +11,9 @@ from autograder.suite import misconception
 
 @misconception(
     "project_qkv",
-    confuses="weights stored (d_in, d_out) and weights stored (d_out, d_in): the weights are "
+    confuses="weights stored as (d_in, d_out) and weights stored as (d_out, d_in): the weights are "
     "transposed, although they are stored as (d_in, d_out)",
-    hint="Write the shapes below each other: which two sizes must be equal?",
+    hint="Write the shapes one below the other: which two sizes must be equal?",
 )
 def weights_transposed(inputs, W_query, W_key, W_value):
     return inputs @ W_query.T, inputs @ W_key.T, inputs @ W_value.T
@@ -274,7 +274,7 @@ def queries_scaled_already(inputs, W_query, W_key, W_value):
     "project_qkv",
     confuses="a projection and a layer with an activation: an activation is applied to the "
     "projections",
-    hint="May a query contain negative numbers?",
+    hint="Can a query contain negative numbers?",
 )
 def activation_added(inputs, W_query, W_key, W_value):
     return tuple(F.relu(inputs @ w) for w in (W_query, W_key, W_value))
@@ -299,7 +299,7 @@ def inputs_centred_in_place(inputs, W_query, W_key, W_value):
     "project_qkv_left",
     confuses="weights stored (d_out, d_in) and weights stored (d_in, d_out): the weights are used "
     "as if they were stored as (d_in, d_out)",
-    hint="Write the shapes below each other: which two sizes must be equal?",
+    hint="Write the shapes one below the other: which two sizes must be equal?",
 )
 def weights_not_transposed(inputs, W_query, W_key, W_value):
     return inputs @ W_query, inputs @ W_key, inputs @ W_value

@@ -21,7 +21,7 @@ def _weights(queries, keys):
 
 @misconception(
     "scale_scores",
-    confuses="full precision with half precision: the square root is kept with only three digits",
+    confuses="full precision with half precision: the square root is kept to only three digits",
     hint="How many digits does float16 hold, and how many does float32 hold?",
 )
 def root_in_half_precision(scores, d_k):
@@ -227,7 +227,7 @@ def always_float64(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the scores and their values without gradient: no gradient flows to the scores",
+    confuses="the scores and constants with the same values: no gradient flows to the scores",
     hint="Does the gradient still show how a score changes the loss?",
 )
 def scores_detached(scores, d_k):
@@ -236,7 +236,7 @@ def scores_detached(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the absolute size of a score and the score: the sign is lost",
+    confuses="the absolute value of a score and the score itself: the sign is lost",
     hint="What does a negative score mean?",
 )
 def sign_lost(scores, d_k):
@@ -399,7 +399,7 @@ def softmax_over_each_sentence(queries, keys):
     "attention_weights",
     confuses="softmax and dividing by the sum: the scores are divided by their sum instead of "
     "going through softmax",
-    hint="May a weight be negative?",
+    hint="Can a weight be negative?",
 )
 def divided_by_the_sum(queries, keys):
     scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
@@ -520,7 +520,7 @@ def keys_of_the_first_sentence(queries, keys):
 @misconception(
     "attention_weights",
     confuses="full and causal attention: later keys are masked",
-    hint="Does this exercise forbid a query to look at later keys?",
+    hint="Does this exercise stop a query from looking at later keys?",
 )
 def causal(queries, keys):
     scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
@@ -553,7 +553,7 @@ def cosines_not_scaled(queries, keys):
     "attention_weights",
     confuses="mixing with choosing: the key with the largest score gets the weight 1, and every "
     "other key gets 0",
-    hint="May a query attend to two keys at once? What are their weights in your result?",
+    hint="Can a query attend to two keys at once? What are their weights in your result?",
 )
 def best_key_only(queries, keys):
     best = _scores(queries, keys).argmax(dim=-1)
@@ -718,8 +718,8 @@ def context_scaled_by_rounded_root(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="scaling before and after the softmax: a result after the softmax is scaled, not the "
-    "scores",
+    confuses="scaling before the softmax with scaling after it: the result is scaled instead of "
+    "the scores",
     hint="What goes into the softmax in your code?",
 )
 def result_scaled(queries, keys, values):
@@ -730,7 +730,7 @@ def result_scaled(queries, keys, values):
     "scaled_dot_product_attention",
     confuses="softmax over the keys and over the queries: softmax runs over the queries instead of "
     "the keys",
-    hint="Which numbers sum to one in your weights, rows or columns?",
+    hint="Do the rows or the columns of your weights sum to one?",
 )
 def context_with_softmax_over_queries(queries, keys, values):
     return torch.softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=-2) @ values
@@ -823,7 +823,7 @@ def queries_and_keys_exchanged(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="full and causal attention: later keys are masked",
-    hint="Does this exercise forbid a query to look at later keys?",
+    hint="Does this exercise stop a query from looking at later keys?",
 )
 def context_causal(queries, keys, values):
     scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
@@ -968,7 +968,8 @@ def small_weights_dropped(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="building attention and calling it: torch's own attention function is used",
+    confuses="implementing attention with calling a ready-made function: torch's own attention "
+    "function is used",
     hint="Which three steps does this function do for you?",
 )
 def torchs_own_function(queries, keys, values):
@@ -999,7 +1000,7 @@ def divided_in_place_without_gradients(scores, d_k):
 
 @misconception(
     "attention_weights",
-    confuses="a step of training with a step of attention: gradients are clipped on their way back",
+    confuses="a training step with an attention step: gradients are clipped on their way back",
     hint="Multiply your loss by 100,000. Are the gradients 100,000 times as large?",
 )
 def gradients_of_scores_clipped(queries, keys):

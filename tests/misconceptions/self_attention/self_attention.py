@@ -298,7 +298,7 @@ class DimensionsOneAndTwoTurned(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="entries with tokens: entries of the queries are scored with entries of the keys",
+    confuses="entries with tokens: entries of the queries are scored against entries of the keys",
     hint="What is the shape of your scores: (T, T) or (d_out, d_out)?",
 )
 class EntriesScored(_Parameters):
@@ -324,7 +324,7 @@ class SoftmaxOverDimensionOne(_Parameters):
     "SelfAttentionV1",
     confuses="softmax over the keys and over the queries: softmax runs over the queries instead of "
     "the keys",
-    hint="Which numbers sum to one in your weights, rows or columns?",
+    hint="Do the rows or the columns of your weights sum to one?",
 )
 class SoftmaxOverQueries(_Parameters):
     def forward(self, x):
@@ -384,7 +384,7 @@ class WeightsReturnedToo(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="full and causal attention: later tokens are masked",
-    hint="Does this class forbid a token to look at later ones?",
+    hint="Does this class stop a token from looking at later ones?",
 )
 class Causal(_Parameters):
     def forward(self, x):
@@ -640,7 +640,7 @@ class OutputLayerAdded(_Linears):
     "SelfAttentionV2",
     confuses="the result with the output projection that multi-head attention applies to it: the "
     "result goes through an output projection",
-    hint="Which trained layers does the exercise name, and what does it return?",
+    hint="Which trained layers does the exercise name, and what should be returned?",
 )
 class OutputLayerApplied(_Linears):
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -718,7 +718,7 @@ class BiasAddedTwice(_Linears):
     "SelfAttentionV2",
     confuses="a projection and a layer with an activation: an activation is applied to the "
     "projections",
-    hint="May a query contain negative numbers?",
+    hint="Can a query contain negative numbers?",
 )
 class ActivationAdded(_Linears):
     def forward(self, x):
@@ -835,7 +835,7 @@ class EveryDimensionTurned(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="entries with tokens: entries of the queries are scored with entries of the keys",
+    confuses="entries with tokens: entries of the queries are scored against entries of the keys",
     hint="What is the shape of your scores: (T, T) or (d_out, d_out)?",
 )
 class EntriesOfVectorsScored(_Linears):
@@ -886,7 +886,7 @@ class WeightsTurned(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="full and causal attention: later tokens are masked",
-    hint="Does this class forbid a token to look at later ones?",
+    hint="Does this class stop a token from looking at later ones?",
 )
 class LaterTokensMasked(_Linears):
     def forward(self, x):
@@ -1070,8 +1070,8 @@ class weights_kept_by_their_version(_Linears):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the parameters of this moment with those of the first one: parameters that are set "
-    "later have no effect",
+    confuses="the current parameters with the initial ones: parameters that are set later have no "
+    "effect",
     hint="Set a weight with `layer.W_query = nn.Parameter(...)`. Which one does forward use?",
 )
 class weights_in_a_list_of_its_own(_Parameters):

@@ -63,7 +63,7 @@ def weights_unused(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="ready weights with raw ones: the weights are divided by their sum",
+    confuses="finished weights with raw ones: the weights are divided by their sum",
     hint="Double all weights. What should happen to the result?",
 )
 def weights_made_to_sum_to_one(weights, values):
@@ -270,8 +270,8 @@ def values_turned(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="matrix product and product entry by entry: weights and values are multiplied entry "
-    "by entry",
+    confuses="matrix product and elementwise product: weights and values are multiplied entry by "
+    "entry",
     hint="Is each entry of your result a sum over the tokens, or a single product?",
 )
 def entry_by_entry(weights, values):
@@ -289,7 +289,7 @@ def result_turned(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="ready weights with raw ones: each row is divided by its sum",
+    confuses="finished weights with raw ones: each row is divided by its sum",
     hint="Double all weights. What should happen to the result?",
 )
 def rows_made_to_sum_to_one(weights, values):
@@ -317,7 +317,7 @@ def divided_by_the_number_of_values(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="mixing with choosing: each query takes the value of its largest weight",
+    confuses="mixing with choosing: each query takes only the value that has its largest weight",
     hint="Which values does a weight of 0.3 leave out?",
 )
 def largest_weights_only(weights, values):
@@ -411,7 +411,7 @@ def needs_a_matrix(weights, values):
     "context_vectors",
     confuses="counting dimensions from the front with counting from the end: the sum runs over "
     "dimension 1, which is right only for a matrix",
-    hint="Count the dimension of the values from the end, and try a batch.",
+    hint="Count the dimensions of the values from the end, and try a batch.",
 )
 def sum_over_dimension_one(weights, values):
     return (weights.unsqueeze(-1) * values.unsqueeze(-3)).sum(dim=1)
@@ -431,7 +431,7 @@ def contexts_squeezed(weights, values):
     "context_vectors",
     confuses="a matrix with a batch of one: the result for plain matrices has one dimension too "
     "many",
-    hint="How many dimensions should the result of two plain matrices have?",
+    hint="How many dimensions should the result have for two plain matrices?",
 )
 def dimension_added(weights, values):
     if weights.dim() == 2:
@@ -642,7 +642,7 @@ def own_token_hidden(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="tokens with entries: entries are scored with entries, not tokens with tokens",
+    confuses="tokens with entries: entries are scored against entries, not tokens against tokens",
     hint="What is the shape of your scores: (T, T) or (d, d)?",
 )
 def entries_scored_with_entries(inputs):

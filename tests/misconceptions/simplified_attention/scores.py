@@ -35,7 +35,7 @@ def columns_scored(inputs, query):
 @misconception(
     "query_scores",
     confuses="product and dot product: entries are multiplied but never added up",
-    hint="How many numbers is the score of one token?",
+    hint="How many numbers make up the score of one token?",
 )
 def products_not_summed(inputs, query):
     return inputs * query
@@ -53,7 +53,7 @@ def mean_of_products(inputs, query):
 @misconception(
     "query_scores",
     confuses="dot product and cosine: the lengths of the vectors are divided out",
-    hint="Double the query. What happens to a dot product, and what to yours?",
+    hint="Double the query. What happens to a dot product, and what happens to your result?",
 )
 def cosine(inputs, query):
     return torch.nn.functional.cosine_similarity(inputs, query[None], dim=-1)
@@ -276,7 +276,7 @@ def mirrored(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="queries with keys: queries are scored with themselves",
+    confuses="queries with keys: queries are scored against queries",
     hint="Change the keys. Does your result change?",
 )
 def keys_ignored(queries, keys):
@@ -285,7 +285,7 @@ def keys_ignored(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="queries with keys: keys are scored with themselves",
+    confuses="queries with keys: keys are scored against keys",
     hint="Change the queries. Does your result change?",
 )
 def queries_ignored(queries, keys):
@@ -313,7 +313,7 @@ def weights_instead(queries, keys):
 @misconception(
     "attention_scores",
     confuses="this step and a later one: later keys are already hidden",
-    hint="May a token be scored with a token that comes after it? Nothing here forbids it.",
+    hint="May a token be scored against a token that comes after it? Nothing here forbids it.",
 )
 def future_hidden_already(queries, keys):
     return (queries @ keys.transpose(-2, -1)).tril()
@@ -322,7 +322,7 @@ def future_hidden_already(queries, keys):
 @misconception(
     "attention_scores",
     confuses="this step and a later one: the scores on the diagonal are minus infinity",
-    hint="May a token be scored with itself? Print the diagonal of your result.",
+    hint="May a token be scored against itself? Print the diagonal of your result.",
 )
 def diagonal_hidden_already(queries, keys):
     scores = queries @ keys.transpose(-2, -1)
@@ -392,7 +392,7 @@ def all_dimensions_reversed(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="one item with the whole batch: every item is scored with the first item's keys",
+    confuses="one item with the whole batch: every item is scored against the first item's keys",
     hint="Which keys does the second item of the batch use in your code?",
 )
 def keys_of_the_first_item(queries, keys):
@@ -414,8 +414,8 @@ def first_item_only(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="batch items and tokens: all tokens of a batch are scored with each other",
-    hint="May a token of one sentence be scored with a token of another one?",
+    confuses="batch items and tokens: all tokens of a batch are scored against each other",
+    hint="May a token of one sentence be scored against a token of another?",
 )
 def batch_flattened(queries, keys):
     return queries.flatten(0, -2) @ keys.flatten(0, -2).T
@@ -481,7 +481,7 @@ def squeezed_result(queries, keys):
     "attention_scores",
     confuses="a matrix with a batch of one: the result for plain matrices has one dimension too "
     "many",
-    hint="How many dimensions should the result of two plain matrices have?",
+    hint="How many dimensions should the result have for two plain matrices?",
 )
 def batch_dimension_added(queries, keys):
     if queries.dim() == 2:

@@ -145,7 +145,8 @@ def between_smallest_and_largest(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="protection against zero with the formula: a noticeable amount is added to the sum",
+    confuses="a guard against division by zero with the formula itself: a noticeable amount is "
+    "added to the sum",
     hint="Do your rows sum to exactly one? What else is in the denominator?",
 )
 def sum_made_larger(scores):
@@ -371,7 +372,7 @@ def sigmoid_of_each(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="protection against zero with the formula: one is added to the sum",
+    confuses="a guard against division by zero with the formula itself: 1 is added to the sum",
     hint="Do your rows sum to one? What else is in the denominator?",
 )
 def one_added_to_the_sum(scores):
@@ -469,7 +470,7 @@ def overflows(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="more digits with more room: float64 overflows as well, only later",
+    confuses="more digits with a larger range: float64 overflows as well, only later",
     hint="What is the exponential of 1000 in float64?",
 )
 def overflows_in_float64(scores, dim=-1):
@@ -529,8 +530,8 @@ def dimensions_lost(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the dimension that was lost with the last one: the dimension of the maxima and sums "
-    "is put back at the end, whatever `dim` is",
+    confuses="the dimension `dim` with the last one: the dimension of the maxima and sums is put "
+    "back at the end, whatever `dim` is",
     hint="Use `dim=0` on a table of two rows and three columns. What is the shape of the sums, and "
     "which shape must they have?",
 )
@@ -541,8 +542,8 @@ def dimension_put_back_at_the_end(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the dimension that was lost with the last one: the dimension of the sums is put back "
-    "at the end, whatever `dim` is",
+    confuses="the dimension `dim` with the last one: the dimension of the sums is put back at the "
+    "end, whatever `dim` is",
     hint="Use `dim=0` on a table of two rows and three columns. What is the shape of the sums, and "
     "which shape must they have?",
 )
@@ -706,7 +707,7 @@ def floor_of_minus_one_hundred(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="protection against zero with the formula: one is added to the sum",
+    confuses="a guard against division by zero with the formula itself: 1 is added to the sum",
     hint="Do your rows sum to one? What else is in the denominator?",
 )
 def denominator_made_larger(scores, dim=-1):

@@ -266,7 +266,7 @@ def weight_and_bias_not_used(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="a norm without bias with this one: the bias is not used",
+    confuses="this norm with one that has no bias: the bias is not used",
     hint="Where does your code use the bias?",
 )
 def bias_not_used(x, sublayer_output, weight, bias, eps=1e-5):
@@ -294,7 +294,7 @@ def weight_before_the_norm(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="a weight that starts at 1 with one that starts at 0: one is added to the weight",
+    confuses="a weight that starts at 1 with one that starts at 0: 1 is added to the weight",
     hint="What is your result if the weight is 0 everywhere?",
 )
 def one_added_to_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
@@ -304,7 +304,7 @@ def one_added_to_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="weight with bias: weight and bias are swapped",
-    hint="Which of the two scales, and which one shifts? What does each do in your code?",
+    hint="Which of the two is the scale, and which is the shift? What does each do in your code?",
 )
 def weight_and_bias_swapped(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, bias, weight, eps)
@@ -389,7 +389,7 @@ class _Parts(nn.Module):
     "EncoderBlock",
     confuses="pre-norm with post-norm: each norm comes before a sublayer instead of after an "
     "addition",
-    hint="Is a norm applied before a sublayer, or after its output was added?",
+    hint="Is a norm applied before a sublayer, or after the sublayer's output has been added?",
 )
 class pre_norm(_Parts):
     def forward(self, x):
@@ -454,8 +454,8 @@ class no_second_residual(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="sublayers in a row with a block: both residuals are missing",
-    hint="The name of the step is add and norm. Where is the add?",
+    confuses="a plain chain of sublayers with a block: both residuals are missing",
+    hint="The step is called `add_and_norm`. Where is the add?",
 )
 class no_residual_at_all(_Parts):
     def forward(self, x):
@@ -477,7 +477,7 @@ class only_the_sublayers_are_normalised(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="one norm with two: the first step is not normalized",
-    hint="How many norms does a call of your block go through?",
+    hint="How many norms are applied in one call of your block?",
 )
 class no_first_norm(_Parts):
     def forward(self, x):
@@ -488,7 +488,7 @@ class no_first_norm(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="one norm with two: the result is not normalized",
-    hint="How many norms does a call of your block go through?",
+    hint="How many norms are applied in one call of your block?",
 )
 class no_second_norm(_Parts):
     def forward(self, x):
@@ -709,7 +709,7 @@ class dropout_on_the_sublayers(_Parts):
     "EncoderBlock",
     confuses="registered layers with layers that the module does not find: the module does not "
     "find its layers",
-    hint="Look at named_parameters(). Under which names are your weights?",
+    hint="Look at named_parameters(). What are your weights called there?",
 )
 class submodules_in_a_list(nn.Module):
     def __init__(self, d_model, num_heads, hidden_dim):
@@ -754,7 +754,7 @@ class sum_written_into_the_input(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="a part that is not trained with a part of the block: no gradient flows through "
+    confuses="an untrained part with a trained part of the block: no gradient flows through "
     "attention",
     hint="Does attention learn? Look at the gradients of its weights after a backward pass.",
 )
@@ -801,8 +801,8 @@ class squeezed_result(_Parts):
 @misconception(
     "add_and_norm",
     confuses="the biased variance with a converted unbiased one: the unbiased variance is "
-    "converted to the biased one, but a token of one entry has no unbiased variance",
-    hint="Give it tokens of one entry. What is `x.var(-1)` of a single number?",
+    "converted to the biased one, but a token with a single entry has no unbiased variance",
+    hint="Give it tokens with a single entry each. What is `x.var(-1)` of a single number?",
 )
 def variance_corrected_back(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output

@@ -16,8 +16,8 @@ class _TwoLayers(nn.Module):
 
 @misconception(
     "FeedForward",
-    confuses="two linear layers in a row with a network: no activation has an effect between the "
-    "two layers",
+    confuses="two linear layers in a row with a network: there is no effective activation between "
+    "the two layers",
     hint="Two linear layers in a row can be written as one. What keeps that from happening?",
 )
 class no_activation(_TwoLayers):
@@ -58,7 +58,7 @@ class leaky_relu(_TwoLayers):
 @misconception(
     "FeedForward",
     confuses="tanh with ReLU: tanh is used instead of ReLU",
-    hint="Can a large positive number pass your function unchanged?",
+    hint="Can a large positive number pass through your function unchanged?",
 )
 class tanh(_TwoLayers):
     def forward(self, x):
@@ -68,7 +68,7 @@ class tanh(_TwoLayers):
 @misconception(
     "FeedForward",
     confuses="sigmoid with ReLU: sigmoid is used instead of ReLU",
-    hint="Can a large positive number pass your function unchanged?",
+    hint="Can a large positive number pass through your function unchanged?",
 )
 class sigmoid(_TwoLayers):
     def forward(self, x):

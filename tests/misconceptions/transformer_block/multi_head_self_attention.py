@@ -148,8 +148,8 @@ class batch_and_heads_swapped(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="heads side by side with the mean of the heads: the heads are averaged instead of put "
-    "side by side",
+    confuses="heads side by side with the mean of the heads: the heads are averaged instead of "
+    "being put side by side",
     hint="After merging, can out_proj still see the result of each head?",
 )
 class heads_averaged(_FourLayers):
@@ -207,7 +207,8 @@ class scaled_without_root(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="plain with scaled dot products: the scores are not scaled",
-    hint="What happens to the scores before softmax, so that wide heads do not get huge ones?",
+    hint="What is done to the scores before softmax, so that they do not become huge in wide "
+    "heads?",
 )
 class not_scaled(_FourLayers):
     def scores(self, queries, keys):
@@ -543,7 +544,7 @@ class layer_of_torch(nn.MultiheadAttention):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="reshaping with moving an axis: the values are reshaped to heads without the "
+    confuses="reshaping with moving an axis: the values are reshaped into heads without the "
     "transpose that queries and keys get",
     hint="Fill the values of one sentence with 0, 1, 2, ... Which numbers does head 0 hold?",
 )
