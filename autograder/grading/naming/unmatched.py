@@ -18,8 +18,8 @@ from .where import SHOWN, CallFacts, where_right
 _LEADS: Mapping[str, str] = SHOWN["leads"]
 #: the id and the description of answers with right values and wrong gradients
 GRADIENTS = "all_values_are_right_and_gradients_are_not"
-_GRADIENTS_WRONG = "all values are right, but gradients are not"
-_ONLY_NAN = "every wrong result has nan, and no finite number but 0"
+_GRADIENTS_WRONG = "all values are right, but the gradients are not"
+_ONLY_NAN = "every wrong result contains nan, and no finite number except 0"
 _DTYPES_WRONG = "all values are right, but their dtype is not"
 #: the first wording of each sentence that has been reworded, from which the ids in results are made
 _FIRST_WORDS: Mapping[str, str] = SHOWN["first_words"]
