@@ -33,7 +33,7 @@ def read_untrusted_json(data: bytes | str, *, strict: bool = False) -> Any:
 
 
 def _refused(name: str) -> None:
-    raise ValueError(f"{name} is not a number in JSON")
+    raise ValueError(f"{name} is not a valid number in JSON")
 
 
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"

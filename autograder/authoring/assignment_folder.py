@@ -188,7 +188,7 @@ def _same_questions(exercise: Exercise, suite: Path, found: Mapping[str, float])
         raise ContentError(
             suite,
             None,
-            f"a test judges {name!r}, which {exercise.solution.name} does not define",
+            f"a test checks {name!r}, which {exercise.solution.name} does not define",
             f"use one of: {', '.join(sorted(names))}",
         )
 

@@ -105,8 +105,8 @@ def keep_comment(class_folder: Path, comment: BankComment) -> bool:
 def _check(comment: BankComment, where: str = "") -> None:
     if not re.fullmatch(_NAME, comment.name, re.IGNORECASE):
         raise UserError(
-            f"{where}{comment.name!r} is not a name for a comment; expected a letter, then "
-            "letters, digits, - and _, such as no-batch"
+            f"{where}{comment.name!r} is not a valid name for a comment; expected a letter, "
+            "then letters, digits, - or _, as in no-batch"
         )
     if not comment.text.strip():
         raise UserError(f"{where}the comment {comment.name!r} has no text")

@@ -121,7 +121,7 @@ def arrival(folder: Path) -> SubmissionTime:
         return SubmissionTime(
             None,
             f"{TIMESTAMP_FILE} contains no unambiguous time: {text!r}, so the time of submission "
-            "is unknown, and the submission is not late; write the time as "
+            "is unknown, and the submission is not counted as late; write the time as "
             "'2026-11-20 17:59:00 UTC'",
         )
     return SubmissionTime(moment.replace(tzinfo=None))

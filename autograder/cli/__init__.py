@@ -101,7 +101,7 @@ _SECTIONS = {
         "report": ("results", "Write a report on the class."),
         "similar": ("results", "Find pairs of similar submissions."),
         "mistakes": ("mistakes", "Show wrong answers that match no known mistake."),
-        "misconception": ("mistakes", "Make a student's answer a known mistake."),
+        "misconception": ("mistakes", "Record a student's answer as a known mistake."),
         "export": ("results", "Export grades for a platform."),
         "push": ("live", "Write grades and feedback to Canvas or Moodle."),
         "gradescope-bundle": ("results", "Write an autograder for Gradescope."),

@@ -94,7 +94,7 @@ def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
 def validate(
     names: tuple[str, ...], jobs: int, form: str | None, course_folder: Path, as_json: bool
 ) -> int:
-    """Check the content: solutions earn all points, stubs earn none, and known mistakes are caught.
+    """Check the content: solutions get full credit, stubs get none, and known mistakes are caught.
 
     Grades solutions, stubs, alternatives and misconceptions in the sandbox, both as modules and as
     notebooks, and checks that assignments/ is up to date and reveals nothing hidden.

@@ -51,7 +51,7 @@ def changes(
 
     Compares the scores with those at the last run of this command for all students. Also lists
     manual scores that are in doubt because the automatic score or the answer has changed since they
-    were entered, and writes a page that shows all gradings side by side.
+    were entered, and writes a page that shows all grading runs side by side.
 
     \b
     Example: autograder changes course
@@ -74,7 +74,7 @@ def changes(
     _print(found)
     home = class_folder if class_folder.is_dir() else class_folder.parent
     written = operations.write_changes(found, path or home / "changes.html")
-    console.print(f"all gradings side by side: {for_terminal(str(written))}", soft_wrap=True)
+    console.print(f"all grading runs side by side: {for_terminal(str(written))}", soft_wrap=True)
     return 0
 
 

@@ -67,7 +67,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
             f"{len(change.not_in_list)} not in this list, but kept on the roster",
             change.not_in_list,
         )
-        _names(f"{len(change.staff)} left out, as teaching staff", change.staff)
+        _names(f"{len(change.staff)} left out because they are teaching staff", change.staff)
         for doubt in change.doubts:
             console.print(f"note: {for_terminal(doubt)}", soft_wrap=True)
     _print(found)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--zone",
-    help="The time zone for times that do not name one, such as Europe/Berlin (default: that of "
+    help="The time zone, such as Europe/Berlin, for times that do not name one (default: that of "
     "the due dates).",
 )
 @click.option(
@@ -74,7 +74,7 @@ def collect(
     collected stay as they are: collecting the same upload again changes nothing, and a new upload
     is kept in waiting/ until you have looked at it. The time of a submission is the one that the
     platform reports, never the date of a download. If the platform reports no time, the time is
-    unknown, and the submission is not late.
+    unknown, and the submission is not counted as late.
 
     \b
     Example: autograder collect submissions.zip --assignment causal_attention

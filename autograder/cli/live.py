@@ -80,7 +80,7 @@ def _live(command: F) -> F:
         click.option(
             "--yes",
             is_flag=True,
-            help="Do not ask for confirmation, for use in scripts; try --dry-run first.",
+            help="Do not ask for confirmation (for use in scripts); try --dry-run first.",
         ),
         click.option("--dry-run", is_flag=True, help="Show what would change, and stop."),
         click.option(

@@ -117,7 +117,7 @@ def add(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Make a student's answer a known mistake, and name equivalent answers in the class after it.
+    """Record a student's answer as a known mistake, and name equivalent answers after it.
 
     STUDENT may be the ID of a group that `autograder mistakes` shows. The entry is written to
     tests/misconceptions without the student's name and comments, and is kept only if the sandbox
@@ -143,7 +143,9 @@ def add(
     if as_json:
         emit(dataclasses.asdict(added))
         return 0
-    _say(f"{added.name} is in {added.file}; {added.renamed} results in the class now have its name")
+    _say(
+        f"{added.name} is in {added.file}; {added.renamed} results in the class now have this name"
+    )
     _say("now run autograder record and autograder feedback again")
     return 0
 

@@ -179,7 +179,7 @@ def answers_of(
         elif seen.get(file) == len(own):
             yield RefusedFile("/".join((*clone.path, *own)), _NO_NEARER, clone.login)
         elif file in seen:
-            reason = "a file with this name in a higher folder counts"
+            reason = "a file with this name in a folder further up is used instead"
             yield RefusedFile("/".join((*clone.path, *own)), reason)
         else:
             seen[file] = len(own)

@@ -111,8 +111,8 @@ def collect(
             return collection.place([*notes, *collection.notes_on_other_assignments()])
     except OSError as error:
         raise UserError(
-            f"{error.filename or submitted}: {error.strerror or error}; submissions that have "
-            "been placed are complete; fix this and run the command again"
+            f"{error.filename or submitted}: {error.strerror or error}; the submissions "
+            "placed so far are complete; fix this and run the command again"
         ) from error
 
 

@@ -119,7 +119,7 @@ class SubmittedFolder:
         if other != name:
             return f"differs from the student {other!r} only in capitalization"
         if any(path.is_symlink() or path.is_file() for path in (target.parent, target)):
-            return f"{target} is not a folder: move it away"
+            return f"{target} is not a folder: move it elsewhere"
         return None
 
     def put(self, pile: Pile, time: datetime | None) -> CollectedSubmission:

@@ -25,7 +25,7 @@ from .platforms import Owner
 from .students import Students
 
 _NOT_TO_SAY = "students cannot state the time of their own submission"
-_NO_TIME = "no time with a known zone: the time of submission is unknown"
+_NO_TIME = "no time with a known time zone: the time of submission is unknown"
 #: the endings of files that may be answers; archives are read as folders
 _ANSWERS = (".py", ".ipynb", ".zip")
 #: the maximum number of lines about one person's files; any others are only counted
@@ -264,7 +264,7 @@ class Sorting:
             self.refuse(claim.path, f"the same as {known.path}")
         elif known.key == claim.key and known.rank != claim.rank:
             older = min(known, claim, key=lambda claim: claim.rank)
-            self.refuse(older.path, "a newer upload, or one in a higher folder, counts")
+            self.refuse(older.path, "a newer upload, or one in a folder further up, is used")
             if older is known:
                 pile.claims[folded] = claim
                 target.write_bytes(data)

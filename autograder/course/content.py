@@ -157,7 +157,7 @@ def _duedate(path: Path, document: dict[str, Any]) -> DueDate | None:
     except ValueError as error:
         raise ContentError(path, None, f"due date: {error}", fix) from error
     if "grace" in document:
-        raise ContentError(path, None, "grace without a due date", HOW_TO_WRITE)
+        raise ContentError(path, None, "a grace period without a due date", HOW_TO_WRITE)
     return None
 
 

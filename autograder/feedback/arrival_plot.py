@@ -66,7 +66,7 @@ def _radii(spots: Sequence[ArrivalSpot]) -> Iterator[float]:
 def _circle(spot: ArrivalSpot, x: float, radius: float) -> Circle:
     y = _MOST + (HEIGHT - 2 * _MOST) * (1 - spot.share)
     who = "1 submission" if spot.submissions == 1 else f"{spot.submissions} submissions"
-    text = f"{who} {_when(spot.hours)}: {amount(100 * spot.share)} % of the points"
+    text = f"{who} {_when(spot.hours)}: {amount(100 * spot.share)}% of the points"
     return Circle(round(x, 2), round(y, 2), round(radius, 2), spot.hours > 0, text)
 
 

@@ -151,8 +151,9 @@ def _canvas_name(origin: Origin) -> str | None:
 _NO_NUMBER = {
     DeliveryFormat.MOODLE: "Moodle's number for this person is not known; collect the archive "
     "again with --times and the assignment's grading worksheet",
-    DeliveryFormat.CANVAS: "Canvas accepts no file for typed text (autograder push writes a "
-    "comment) or for anonymous downloads; download the submissions again with names",
+    DeliveryFormat.CANVAS: "Canvas can't accept files for submissions typed as text (autograder "
+    "push writes a comment instead) or downloaded anonymously; download the submissions again "
+    "with names",
 }
 _NAMES = {DeliveryFormat.MOODLE: _moodle_name, DeliveryFormat.CANVAS: _canvas_name}
 

@@ -66,7 +66,7 @@ def _lines(result: SubmissionResult, title: str, human: HumanWork, arrival: str)
             yield from _question(question) if not advice else [_not_judged(question)]
             grade = human.of(result, exercise.exercise, question.question)
             if grade.changes_score:
-                yield "  A grader set the points of this question."
+                yield "  A grader set the points for this question."
             if grade.comment:
                 yield from _wrapped(f"A grader wrote: {grade.comment}")
             place = f"{exercise.exercise}/{question.question}"
@@ -81,7 +81,7 @@ def _second_look(requests: Iterable[Request]) -> Iterator[str]:
 
 def _not_judged(question: QuestionResult) -> str:
     points = f"{points_text(question.score, question.max_score)} points"
-    return f"* {question.question}: not judged, {points}"
+    return f"* {question.question}: not checked, {points}"
 
 
 def _question(question: QuestionResult) -> Iterator[str]:

@@ -104,8 +104,8 @@ def class_secret(path: Path) -> bytes:
     if not _BYTES <= len(secret) <= _MOST_BYTES:
         size = len(secret) if len(secret) < _BYTES else f"more than {_MOST_BYTES}"
         raise UserError(
-            f"{path} contains {size} bytes, so it is not a class's secret; restore it, or "
-            "move it away: with a new secret, all students get different inputs"
+            f"{path} contains {size} bytes, so it is not the secret of a class; restore it, or "
+            "move it elsewhere: with a new secret, all students get different inputs"
         )
     return secret
 

@@ -148,8 +148,8 @@ def _parsed(text: str) -> tuple[str, int | None]:
     # Refuse other keys, because a misspelled one would go unnoticed.
     if document or not isinstance(path, str) or not (attempt is None or _is_number(attempt)):
         raise UserError(
-            'a line is a path, or {"path": PATH, "attempt": N} with N from 1; write ./{ for a path '
-            "that begins with {"
+            'a line is a path, or {"path": PATH, "attempt": N}, where N is at least 1; write ./{ '
+            "for a path that begins with {"
         )
     return path, attempt
 

@@ -45,8 +45,8 @@ def address_of(platform: str, url: str) -> Address:
     found = _PLATFORMS[platform].course_in(parts.path, parts.query)
     if parts.scheme not in ("http", "https") or not parts.hostname or found is None:
         raise UserError(
-            f"{url!r} is not the address of a course: copy it from the browser, such as "
-            f"{_EXAMPLES[platform]}"
+            f"{url!r} is not the address of a course: copy the address from the browser; "
+            f"it should look like {_EXAMPLES[platform]}"
         )
     if parts.username or parts.password:
         raise UserError("the address contains a name or a password: leave them out")

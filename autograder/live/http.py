@@ -336,7 +336,7 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: st
                 raise ErrorBody(error)
             if is_other or written > _MOST_BYTES:
                 raise DifferentFile(
-                    f"{path.name!r} does not have the size that the platform announced"
+                    f"{path.name!r} does not have the size that the platform reported"
                 )
         done: Response = response
         return done

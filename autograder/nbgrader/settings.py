@@ -158,6 +158,6 @@ def load_settings(class_folder: Path, db_url: str | None = None) -> Settings:
     except Exception as error:  # a Python file, which can fail in any way
         raise UserError(
             f"{folder / CONFIG_FILE}: can't be loaded: {type(error).__name__}: {error}\n"
-            "  fix: correct the file, or move it away and let autograder write a new one"
+            "  fix: correct the file, or move it elsewhere and let autograder write a new one"
         ) from error
     return Settings(db_url or directories.db_url, directories.course_id, directories, config)

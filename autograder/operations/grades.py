@@ -174,7 +174,7 @@ def not_due_note(grades: Grades) -> str:
     people = ", ".join(f"{s} ({name})" for s, name in sorted(grades.waiting_for))
     parts = (
         f"not due yet, so nobody gets a zero there for a missing submission: {names}",
-        f"these students have more time, so they get no zero yet: {people}",
+        f"these students have more time, so they don't get a zero yet: {people}",
     )
     return "; ".join(text for text, some in zip(parts, (names, people), strict=True) if some)
 

@@ -137,8 +137,9 @@ def _enter(
     if comment and (unknown := read_bank(folder).unknown(comment, place)):
         raise UserError(
             f"the bank has no comment {', '.join(f'#{name}' for name in unknown)} for {place}; "
-            f"autograder comments {folder} lists its comments, and autograder comments {folder} "
-            f'{unknown[0]} "TEXT" adds it (if no comment is meant, write a space after the #)'
+            f"to list its comments, run autograder comments {folder}; to add this one, run "
+            f'autograder comments {folder} {unknown[0]} "TEXT" (if you did not mean a comment, '
+            "write a space after the #)"
         )
     is_automatic = points == AUTOMATIC
     enter_grade(folder, key, points=number, is_automatic=is_automatic, comment=comment)

@@ -68,7 +68,7 @@ def add_misconception(
     found = _chosen(counted, student, exercise.rpartition("/")[2], question)
     content = of_class.assignment(found.result.assignment).exercise(found.exercise)
     if not name.isidentifier():
-        raise UserError(f"--name {name}: use letters, digits and _, as for a function")
+        raise UserError(f"--name {name}: use letters, digits and _, as in the name of a function")
     from ..grading.naming.rows import hint_of
     from ..grading.validation.computing import uses_besides_computing
     from ..grading.validation.entries import Entry, graded_entry, with_entry
@@ -79,7 +79,8 @@ def add_misconception(
     if others := uses_besides_computing(code):
         raise UserError(
             f"{name} was not added: its code uses {', '.join(others)}, but the code of a known "
-            "mistake may only compute; write an entry by hand that makes the same mistake"
+            "mistake may contain only computations; write an entry by hand that makes the same "
+            "mistake"
         )
     entry = Entry(question, name, confuses, hint, code)
     path = of_class.variants("misconceptions", content)
@@ -123,7 +124,7 @@ def _chosen(
         ):
             return found
     raise UserError(
-        f"{student} has no unnamed wrong answer to {exercise}/{question} that counts"
+        f"{student} has no wrong answer to {exercise}/{question} that counts and has no name yet"
         f"{_because_it_never_ran(results, student, exercise, question)}: see autograder mistakes "
         "CLASS"
     )
@@ -155,7 +156,7 @@ def _problem(
 
     result = graded_entry(course, content, entry, catalogue)
     if result is None or result.verdict is Verdict.CORRECT:
-        return "as an entry, its code gets full marks; a person should look at the answer"
+        return "as an entry, its code would get full credit; a person should look at the answer"
     if result.behaviour != found.question.behaviour:
         return (
             "as an entry, its code behaves differently than in its file: something that it uses "

@@ -115,8 +115,8 @@ def _named_assignment(course: Course, text: str) -> str:
     found = found or {name for name in names if question_named_in(course, name, text)}
     if len(found) != 1:
         raise UserError(
-            f"which assignment is it about? Expected one of {', '.join(names)}, or a question: "
-            "name it in the request, or in a table's assignment column, and read it again"
+            f"which assignment is this about? Expected one of {', '.join(names)}, or a question: "
+            "name it in the request, or in a table's assignment column, and read the request again"
         )
     return found.pop()
 

@@ -98,7 +98,7 @@ def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
         return AnswerCrashed("wrote a file larger than the limit")
     named = number in set(signal.Signals)  # real-time signals have only numbers
     name = signal.Signals(number).name if named else f"signal {number}"
-    return AnswerCrashed(f"the process was ended by {name}")
+    return AnswerCrashed(f"the process was terminated by {name}")
 
 
 #: the header and the data of a reply, not yet decoded

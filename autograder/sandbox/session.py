@@ -103,7 +103,7 @@ class Session:
     @contextlib.contextmanager
     def _asking(self, budget: Budget) -> Iterator[Clock]:
         if not self.alive:
-            raise AnswerCrashed("the process of the submission has ended")
+            raise AnswerCrashed("the submission's process has ended")
         self._wait_until_confined()
         self._frame = secrets.randbits(32)  # unknown to replies written in advance
         self.interrupted = False

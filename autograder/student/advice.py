@@ -111,7 +111,7 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
     if not name:  # from a failed statement at the top level; its text names it
         return ""
     if name in _IMPORTS:
-        but = ". Better, stay with torch: NumPy can't carry gradients" if name == "np" else ""
+        but = ". Better yet, stick with torch: NumPy can't carry gradients" if name == "np" else ""
         return f"`{name}` is not imported: add `{_IMPORTS[name]}` above{but}"
     if name in _IN_PYTHON:
         return _IN_PYTHON[name]
@@ -125,8 +125,8 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
     if near := closest(name, [other for other in known if other != name]):
         return f"`{name}` is not defined; did you mean `{near}`?"
     return (
-        f"`{name}` is not defined where it is used: is it spelled the same way as where it gets "
-        "its value? A module or a notebook must define or import everything that it uses"
+        f"`{name}` is not defined where it is used: is it spelled the same way where it gets its "
+        "value? A module or a notebook must define or import everything that it uses"
     )
 
 

@@ -72,7 +72,7 @@ _OFFERS = dict(
         (
             "can you do it in one line",
             "can you do it without a loop",
-            "can you do it without @ or another matrix product (einsum is allowed)",
+            "can you do it without @ or any other matrix product (einsum is allowed)",
         ),
         strict=True,
     )

@@ -52,7 +52,7 @@ class BoundedReader:
             answer = pipe.recv_bytes(_MOST_TEXT)
         except (OSError, EOFError) as error:  # it was killed, or its reply is too long
             self.close()
-            raise SubmissionError("takes too much time or memory to be read") from error
+            raise SubmissionError("takes too much time or memory to read") from error
         kind, text = answer[:1], answer[1:].decode()
         if kind == b"S":
             raise SubmissionError(text)
@@ -152,7 +152,7 @@ def _serve(function: Callable[..., str], pipe: Connection, near: Connection) -> 
         except SubmissionError as error:
             answer = b"S" + str(error).encode("utf-8", "replace")
         except MemoryError:
-            answer = b"Stakes too much memory to be read"
+            answer = b"Stakes too much memory to read"
         except Exception:
             answer = b"G" + traceback.format_exc().encode("utf-8", "replace")
         pipe.send_bytes(answer)

@@ -227,9 +227,9 @@ class FoundSubmissions:
             return self
         if own := next((name for name in known if (submitted / name).is_dir()), None):
             raise UserError(
-                f"{submitted} is the folder of one student: to grade one assignment of theirs, run "
-                f"autograder grade {submitted / own}; to grade the class, autograder grade "
-                f"{submitted.parent}"
+                f"{submitted} is the folder of one student: to grade one of this student's "
+                f"assignments, run autograder grade {submitted / own}; to grade the class, "
+                f"autograder grade {submitted.parent}"
             )
         raise UserError(
             f"{submitted} contains no submission; expected <student>/<assignment>/ in it"

@@ -131,7 +131,7 @@ def check_json(data: bytes, text: str) -> None:
     """
     values = sum(size * text.count(sign) for sign, size in _MEMORY_OF.items())
     if len(data) + 2 * sys.getsizeof(text) + values > _MOST_MEMORY:
-        raise SubmissionError("takes too much memory to be read; clear all outputs and save it")
+        raise SubmissionError("takes too much memory to read; clear all outputs and save it")
 
 
 def _too_much(what: str) -> SubmissionError:

@@ -84,10 +84,10 @@ def is_submitted(exercise: Exercise, folder: Path) -> bool:
 
 
 def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
-    """Returns an UNREADABLE exercise for a file that takes too much time or memory to be read."""
+    """Returns an UNREADABLE exercise for a file that takes too much time or memory to read."""
     files = (f"{exercise.name}.py", f"{exercise.name}.ipynb")
     file = next((name for name in files if is_regular(folder / name)), None)
-    note = f"{file} takes too much time or memory to be read; {_CLEAR}"
+    note = f"{file} takes too much time or memory to read; {_CLEAR}"
     return SubmittedExercise(exercise.name, ExerciseStatus.UNREADABLE, file, notes=(note,))
 
 
@@ -118,7 +118,7 @@ def _read(
     try:
         return read(path, exercise)
     except MemoryError:
-        note = f"{path.name} takes too much memory to be read; {_CLEAR}"
+        note = f"{path.name} takes too much memory to read; {_CLEAR}"
         return SubmittedExercise(exercise.name, ExerciseStatus.UNREADABLE, path.name, notes=(note,))
     except SubmissionError as error:
         note = f"{path.name} {error}"

@@ -154,16 +154,16 @@ _MESSAGES = tuple(
         ),
         (
             r"unindent does not match|unexpected indent",
-            "the lines of one block must begin in the same column: count the spaces in front of "
-            "this line and of the line above it",
+            "the lines of one block must begin in the same column: count the spaces at the start "
+            "of this line and of the line above it",
         ),
         (
             r"expected an indented block",
-            "lines below a line that ends with `:` must begin four spaces further to the right",
+            "lines below a line that ends with `:` must be indented by four more spaces",
         ),
         (
             r"'(return|yield|await)' outside",
-            "the lines of a function must begin four spaces further to the right than its `def`",
+            "the lines of a function must be indented four spaces more than its `def`",
         ),
         (
             r"unterminated triple-quoted",

@@ -281,7 +281,7 @@ class _Decoder:
         self._named_bytes += size
         too_large = self._most_bytes is not None and self._named_bytes > self._most_bytes
         if self._named > MAX_TENSORS or too_large:
-            raise BadFrame("names too many tensors, or too large ones too often")
+            raise BadFrame("refers to too many tensors, or to large ones too often")
 
     def _tensor(self, content: list[Any]) -> torch.Tensor:
         name, shape, strides = content

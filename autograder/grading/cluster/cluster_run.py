@@ -53,8 +53,8 @@ class Cluster:
         engine = scope.engine
         if not isinstance(engine, SuiteEngine):
             raise UserError(
-                "a cluster grades only assignments with hidden suites: grade notebooks with "
-                "nbgrader's own tests without --scheduler"
+                "a cluster grades only assignments with hidden suites: for notebooks with "
+                "nbgrader's own tests, leave out --scheduler"
             )
         plugin = _plugin(
             engine.course, sorted(scope.suite_digests), class_secret(self.secret), self.tier

@@ -117,7 +117,7 @@ class RequestLayer:
 
     def _ask(self, operation: str, *args: Any) -> Any:
         if self._generation != self._implementation.generation:
-            raise AnswerFault("the layer ended with its process")
+            raise AnswerFault("the layer was lost when its process ended")
         return self._implementation.ask(self._name, operation, self._number, *args)
 
 

@@ -284,7 +284,7 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
     if collector.runner is None:
         for name, why in collector.unreadable:
             raise ContentError(root / name, None, f"can't be imported:\n{why}", "fix the suite")
-        raise GraderError(f"the hidden suites can't be collected: pytest ended with code {code}")
+        raise GraderError(f"the hidden suites can't be collected: pytest exited with code {code}")
     for suite in suites:
         if not collector.runner.has(suite):
             raise ContentError(suite, None, "the suite has no tests", "write one for each question")

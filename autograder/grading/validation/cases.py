@@ -151,7 +151,7 @@ def _answered_by(exercise: Exercise, question: str, answer: str) -> str:
 def _definition(text: str, name: str) -> ast.stmt:
     found = definition_of(text, name)
     if found is None:
-        raise LookupError(f"{name} is not defined where its part is")
+        raise LookupError(f"{name} is not defined in the module of its part")
     return found
 
 

@@ -149,7 +149,7 @@ def _problem(case: Case, question: QuestionResult) -> str:
             return f"the stub in assignments/ has no {question.question}: run autograder release"
         return f"{question.question} is {question.verdict} with {question.score:g} points"
     if case.kind == "misconception" and question.question == case.question:
-        return "was not caught: it has full marks" if right else ""
+        return "was not caught: it got full credit" if right else ""
     if case.kind == "part" and question.question == case.question:
         if question.verdict is Verdict.FORBIDDEN and question.score == 0:
             return ""
@@ -157,7 +157,7 @@ def _problem(case: Case, question: QuestionResult) -> str:
         return f"a part submitted as the answer is {got}; expected {Verdict.FORBIDDEN} with 0"
     if case.kind == "combination" and question.question == case.question:
         if right:
-            return "was not caught: it has full marks"
+            return "was not caught: it got full credit"
         name = (question.misconception or "").removeprefix(f"{case.exercise.name}.")
         return f"named {name}, which is a different mistake" if name not in case.fitting else ""
     if right:

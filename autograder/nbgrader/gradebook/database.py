@@ -252,7 +252,7 @@ def _explanation(where: str, error: Exception) -> str:
     return (
         f"the gradebook {where} can't be used: {cause.strip()}\n"
         f"  fix: {_remedy(error, cause.lower())}\n"
-        "  results.jsonl is not affected, and unfinished changes of this run were undone"
+        "  results.jsonl is not affected, and unfinished changes from this run were undone"
     )
 
 

@@ -58,8 +58,8 @@ def advice_on(module: str) -> str:
             f"{sorted(set(owners))[0]!r} to c.SandboxedExecute.packages in nbgrader_config.py"
         )
     return (
-        f"{top} is not installed in the Python that grades ({sys.prefix}): install it there if the "
-        "assignment needs it"
+        f"{top} is not installed in the Python environment used for grading ({sys.prefix}): "
+        "install it there if the assignment needs it"
     )
 
 

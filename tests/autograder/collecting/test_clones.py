@@ -161,7 +161,7 @@ def test_answers_nearest_to_the_top_of_a_repository_count(
     clone("ml101-ada", files)
     report = bring("ml101-ada")
     found = tree(tmp_path)
-    nearer = "a file with this name in a higher folder counts"
+    nearer = "a file with this name in a folder further up is used instead"
     assert found["ml101-ada/causal_attention/masking.py"] == "one"
     assert found["ml101-ada/simplified_attention/scores.py"] == "stub"
     assert {item.path: item.reason for item in report.skipped} == {

@@ -127,7 +127,9 @@ def test_a_name_that_the_bank_lacks_is_reported_wherever_typed(term: Term) -> No
 
 
 def test_without_a_bank_formgraders_comment_is_shown_as_typed(term: Term) -> None:
-    with pytest.raises(UserError, match=r'no comment #diagonal .*diagonal "TEXT" adds it'):
+    with pytest.raises(
+        UserError, match=r'no comment #diagonal .*to add this one, run .*diagonal "TEXT"'
+    ):
         term.mark("ada", "causal_mask", comment="#diagonal")
     term.mark("ada", "causal_mask", comment="See # diagonal.")
     with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:

@@ -25,7 +25,7 @@ def test_the_plot_keeps_times_and_points_of_a_few_submissions() -> None:
     assert early.x < plot.due < late.x
     assert early.y < late.y
     assert (early.is_late, late.is_late) == (False, True)
-    assert late.text == "1 submission 3 h after: 25 % of the points"
+    assert late.text == "1 submission 3 h after: 25% of the points"
 
 
 def test_the_plot_of_a_large_class_is_small_too() -> None:

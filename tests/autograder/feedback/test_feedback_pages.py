@@ -126,7 +126,7 @@ def test_unjudged_questions_have_a_next_step_in_both_forms(
     assert links <= set(re.findall(r' id="([^"]+)"', page))
     assert note in page
     assert note in " ".join(text.split())
-    assert "* causal_mask: not judged, 0 of 2 points" in text
+    assert "* causal_mask: not checked, 0 of 2 points" in text
     for question in first.questions:  # no test ran, so this advice would not help
         assert NEXT_STEPS[question.verdict] not in " ".join(text.split())
 
@@ -222,9 +222,9 @@ def test_graders_entries_and_the_late_penalty_count_and_are_shown(
     words = text_of(page.read_text())
     assert "5 of 6 points" in words
     assert "Deducted because this was submitted late: 1 points." in words
-    assert "A grader set the points of this question. A grader wrote: Nice <i>try</i>" in words
+    assert "A grader set the points for this question. A grader wrote: Nice <i>try</i>" in words
     plain = " ".join(page.with_suffix(".txt").read_text().split())
-    assert "A grader set the points of this question. A grader wrote: Nice <i>try</i>" in plain
+    assert "A grader set the points for this question. A grader wrote: Nice <i>try</i>" in plain
 
 
 def test_a_stub_lists_future_tests_and_shows_no_failures(

@@ -87,8 +87,8 @@ def test_each_line_is_answered_until_the_end_of_input(a_class: ClassFolder, stre
     assert [(r.line, r.reason.partition(";")[0]) for r in refused] == [
         (3, f"{a_class.submitted / 'nobody'} is not a folder"),
         (4, f"{link} is a link, and links are not followed"),
-        (5, 'a line is a path, or {"path": PATH, "attempt": N} with N from 1'),
-        (6, 'a line is a path, or {"path": PATH, "attempt": N} with N from 1'),
+        (5, 'a line is a path, or {"path": PATH, "attempt": N}, where N is at least 1'),
+        (6, 'a line is a path, or {"path": PATH, "attempt": N}, where N is at least 1'),
     ]
     scores = {result.student: result.score for result in stream.results}
     assert scores["ada"] == 100 > scores["bob"]

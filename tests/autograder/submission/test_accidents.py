@@ -176,7 +176,7 @@ BROKEN = [
     module(
         "return_outside",
         GOOD + "return 3\n",
-        note="further to the right than its `def`",
+        note="four spaces more than its `def`",
         status="unreadable",
     ),
     module("binary", b"PK\x03\x04\x00\x00\xff\xfe", note="not a text file", status="unreadable"),

@@ -95,7 +95,7 @@ def test_more_code_than_people_write_is_refused(
 
 
 def test_a_notebook_that_needs_much_memory_is_refused() -> None:
-    with pytest.raises(SubmissionError, match="takes too much memory to be read"):
+    with pytest.raises(SubmissionError, match="takes too much memory to read"):
         opened.check_json(b"", "{" * (5 << 20))
 
 

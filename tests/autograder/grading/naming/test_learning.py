@@ -147,7 +147,7 @@ def test_withdrawn_answers_are_not_shown_and_name_nothing(
     course = graded.parent
     autograder.withdraw(graded, "ada", ASSIGNMENT, "left", course=course)
     first, _ = autograder.unnamed_mistakes(graded, course=course)
-    with pytest.raises(UserError, match="ada has no unnamed wrong answer"):
+    with pytest.raises(UserError, match="ada has no wrong answer"):
         adding()
     autograder.withdraw(graded, "ada", ASSIGNMENT, "came back", is_back=True, course=course)
     assert first.answers == 1

@@ -266,7 +266,9 @@ def test_a_later_cell_finds_no_test_in_ipythons_records(graded: Graded) -> None:
 
 def test_a_module_that_workers_lack_is_named_with_a_remedy(graded: Graded) -> None:
     assert "add 'alembic' to c.SandboxedExecute.packages" in graded.notes("alembic")
-    assert "yaml_of_nobody is not installed in the Python that grades" in graded.notes("nobody")
+    assert "yaml_of_nobody is not installed in the Python environment used for" in graded.notes(
+        "nobody"
+    )
     assert graded.points("rich") == FULL  # the configuration permits this package
 
 
