@@ -257,7 +257,7 @@ def test_feedback_for_anonymous_work_on_canvas_is_not_delivered(term: Class) -> 
         archive.writestr("masking.py", "42")
     # the student's own file name looks like the numbers of a user and an attachment
     term.collect({"anon_3kF9a_67002_8_9_work.zip": inner.getvalue()})
-    with pytest.raises(UserError, match="anonymous downloads"):
+    with pytest.raises(UserError, match="downloaded anonymously"):
         term.delivered(DeliveryFormat.CANVAS)
 
 

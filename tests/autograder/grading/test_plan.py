@@ -146,7 +146,7 @@ def test_an_invalid_secret_file_is_refused_at_once(kind: str, tmp_path: Path) ->
         os.mkfifo(path)
     else:
         path.write_bytes(b"a" * 1_000_000)
-    with pytest.raises(UserError, match="bytes, so it is not a class's secret"):
+    with pytest.raises(UserError, match="bytes, so it is not the secret of a class"):
         class_secret(path)
 
 

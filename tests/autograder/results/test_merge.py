@@ -110,8 +110,8 @@ def test_an_existing_file_or_one_being_written_is_left_alone(
     [
         ({"score": 1e9}, "score: 1000000000.0 of"),
         ({"max_score": -1}, r"\$.max_score"),
-        ({"score": float("nan")}, "NaN is not a number"),
-        ({"max_score": float("inf")}, "Infinity is not a number"),
+        ({"score": float("nan")}, "NaN is not a valid number"),
+        ({"max_score": float("inf")}, "Infinity is not a valid number"),
         ({"student": "../../../../x"}, "not the name of a student"),
         ({"student": "a\0b"}, "not the name of a student"),
         ({"student": "\ud800"}, "not the name of a student"),

@@ -74,5 +74,7 @@ def test_a_line_with_nan_is_refused(results: Path) -> None:
     """Another program may have written NaN, which a report could not show."""
     text = results.read_text()
     results.write_text(text.replace('"score": ', '"score": NaN, "x": ', 1))
-    with pytest.raises(UserError, match=r"results\.jsonl:1 is not a line.*NaN is not a number"):
+    with pytest.raises(
+        UserError, match=r"results\.jsonl:1 is not a line.*NaN is not a valid number"
+    ):
         read_results(results)
