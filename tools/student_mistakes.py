@@ -4,10 +4,10 @@
 
 A release puts the file into the bundle, so that `check` can name the likely mistake in an answer.
 Each mistake in the catalog, and each likely small change to the solution, is called as `check`
-calls a student's answer. The results in the failed checks are the key to the sentence that
-describes the mistake. A mistake is left out if it passes all checks, or if its results in the
-failed checks equal the solution's up to rounding. A change that only raises errors is also left
-out, because error messages are more helpful than such a sentence.
+calls a student's answer. The sentence that describes the mistake is looked up by the results in the
+failed checks. A mistake is left out if it passes all checks, or if its results in the failed checks
+equal the solution's up to rounding. A change that only raises errors is also left out, because
+error messages are more helpful than such a sentence.
 
 If a catalog entry and a change have the same results, the entry's sentence is used; likewise,
 changes to known steps take precedence over other changes. Changes in the same family that have the

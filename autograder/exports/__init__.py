@@ -31,7 +31,7 @@ def export(
     path: Path,
     roster: Path | None = None,
 ) -> Exported:
-    """Writes the last results in a format; `roster` is a table from a platform, to be filled in.
+    """Writes the latest results in the given format; `roster` is a platform's table to fill in.
 
     Raises `UserError` if the format does not exist or can't use a roster.
     """

@@ -90,7 +90,7 @@ class Matching:
     waiting: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def name_of(self, row: int, assignment: str) -> str | None:
-        """Returns the class's name for the person in a row, or "" if the class has no such student.
+        """Returns the name of the student in the given row, or "" if the class has no such student.
 
         A person with several folders has a different name in each; `assignment` selects one of
         these names. Returns None if the row may belong to a student whose grade can't be assigned,

@@ -46,8 +46,9 @@ IN_GRADING = frozenset(
 #: them, with advice on how to do without them
 OPTIONAL_IN_GRADING = {"einops": "`torch.einsum`, `reshape` and `permute` can do what it does"}
 _ANOTHER_QUESTION = (
-    "`{}` is another question: if it is in this notebook or module, run its cell, or move it "
-    "above. If not, write what you need here, because each exercise is graded on its own"
+    "`{}` is the answer to another question: if it is in this notebook or module, run its cell, or "
+    "move it above this one. If not, write what you need here, because each exercise is graded on "
+    "its own"
 )
 _ATTRIBUTES_LOOKED_AT = 2000
 _LONGEST = 400

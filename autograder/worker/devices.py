@@ -108,7 +108,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         return self._attributes.get(id(tensor), (tensor, ""))[1]
 
     def _error_text(self, operator: str, tensor: torch.Tensor) -> str:
-        """Returns an error message; if the tensor is a plain attribute, names the attribute."""
+        """Returns an error message that also names the tensor's plain attribute, if any."""
         attribute = self._name(tensor)
         where = f"; `self.{attribute}` {PLAIN_ATTRIBUTE}" if attribute else ""
         return (

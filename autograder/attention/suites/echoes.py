@@ -1,4 +1,4 @@
-"""Detects random patterns that repeat each other: in part, shifted, reversed or negated."""
+"""Detects random patterns that are copies of each other: partial, shifted, reversed or negated."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Finds two mistakes (members of families, or catalog entries) that together explain an answer.
 
 Two entries fit if each explains the wrong results that the other entry gets right. Such entries
-need not be executed together. Every other pair consists of a known mistake and a frequent change,
+need not be executed together. Every other pair consists of a known mistake and a likely change,
 and the table contains the pair's result in one call. If the answer has the same result in this
 call, the pair is executed.
 
@@ -320,7 +320,7 @@ def _told_apart(table: Table, at: int, test: str) -> int:
 
 
 def _bases(table: Table, at: int, test: str) -> list[int]:
-    """Returns the entries, and the members of frequent families, that are wrong for a request."""
+    """Returns the entries, and the likeliest members, that are wrong for a request."""
     cells, answers = table.cells[:, at].tolist(), table.answers[at]
     shown = [
         row

@@ -1,7 +1,7 @@
 """Runs a notebook's cells in the sandbox; sends each cell to the worker just before it runs.
 
 If a cell ends the worker, only that cell fails. A new worker runs the cells above again, except
-those that ended a worker, and then continues with the next cell. After three cells have ended a
+those that crashed a worker, and then continues with the next cell. After three cells have ended a
 worker, the remaining cells do not run.
 """
 
