@@ -101,7 +101,12 @@ def values_dropped_alike(weights, values, p, training=True):
     return weights @ (values * pattern)
 
 
-@combination("dropout_attention_weights", "softmax_again", "rows_made_to_sum_to_one")
+@combination(
+    "dropout_attention_weights",
+    "softmax_again",
+    "rows_made_to_sum_to_one",
+    "softmax_before_dropout",
+)
 def softmax_twice(weights, values, p, training=True):
     weights = torch.softmax(weights, dim=-1)
     return torch.softmax(F.dropout(weights, p, training), dim=-1) @ values

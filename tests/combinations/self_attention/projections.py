@@ -61,6 +61,7 @@ def values_by_key_weights(inputs, W_query, W_key, W_value):
     "project_qkv_left",
     "one query for all: summed over the tokens",
     "it_is_right_with_one_token_only",
+    "a_sum_runs_over_all_rows_as_well",
 )
 def summed_over_tokens(inputs, W_query, W_key, W_value):
     total = inputs.sum(-2, keepdim=True)

@@ -94,7 +94,12 @@ class norm_before(_Block):
         return x + self.feed_forward(self.norm2(x))
 
 
-@intended("EncoderBlock", "one norm twice", "first_norm_used_twice")
+@intended(
+    "EncoderBlock",
+    "one norm twice",
+    "first_norm_used_twice",
+    "one_thing_takes_the_place_of_another",
+)
 class one_norm_twice(_Block):
     def forward(self, x):
         x = self.norm1(x + self.attention(x))
