@@ -979,10 +979,8 @@ class sources_swapped_in_the_shape_of_x(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="keys with queries: the mask hides rows of the scores, which belong to queries, "
-    "instead of columns",
-    hint="Which dimension of the scores counts the keys? Print the shapes of the scores and your "
-    "mask.",
+    confuses="queries with keys: the padding mask is applied along the queries instead of the keys",
+    hint="In scores of shape (B, H, T, S), which dimension is that of the S tokens of the context?",
 )
 class mask_on_queries(_Cross):
     def masked(self, scores, mask):
