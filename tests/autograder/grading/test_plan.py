@@ -83,6 +83,16 @@ def test_a_plan_holds_each_test_also_those_with_large_inputs(
     assert set(tests) == {(q, t) for q in runner.points(suite) for t in runner.tests(suite, q)}
 
 
+def test_allowed_operators_do_not_keep_answers_from_agreeing(runner: Any, course: Course) -> None:
+    exercises = course.assignment("multi_head_attention").exercises
+    (suite,) = [one.hidden_suite for one in exercises if one.name == "heads"]
+    ruled = [test for test in rehearse(runner, suite, 1).plan().tests.values() if test.names]
+    assert ruled
+    for test in ruled:
+        assert test.agreement is not None
+        assert not any(b"aten::" in header for header in test.agreement.headers)
+
+
 def test_equal_mistakes_get_equal_points_and_later_attempts_new_numbers(
     a_class: ClassFolder,
 ) -> None:

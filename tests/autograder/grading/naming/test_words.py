@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from autograder.grading.naming import families
+from autograder.grading.naming import families, known
 from autograder.grading.naming.families import members
 from autograder.grading.naming.families import step_tables as tables
 from autograder.grading.naming.families.places import changed
 from autograder.grading.naming.families.words import (
+    FREQUENT,
     SMALL_CHANGES,
     STEPS,
     lead_of,
@@ -84,6 +85,21 @@ def test_a_missing_result_is_not_a_left_out_step(tmp_path: Path) -> None:
 @pytest.mark.parametrize("detail", _TOLD)
 def test_a_member_says_which_step_it_is(details: set[str], detail: str) -> None:
     assert detail in details
+
+
+def test_no_size_takes_the_place_of_a_bool(tmp_path: Path) -> None:
+    solution = tmp_path / "solution.py"
+    text = _LAYER.replace("d_in, d_out):", "d_in, d_out, bias: bool = False):")
+    solution.write_text(text.replace("nn.Linear(d_in, d_out)", "nn.Linear(d_in, d_out, bias=bias)"))
+    details = [member.detail() for member in members(solution, "Layer", {})]
+    assert "`d_out` is used where `d_in` should be" in details
+    assert not any("`bias` should be" in detail for detail in details)
+
+
+def test_the_order_of_families_is_part_of_a_tables_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = known.digest_of_families.__wrapped__()
+    monkeypatch.setattr(known, "FREQUENT", dict(reversed([*FREQUENT.items()])))
+    assert known.digest_of_families.__wrapped__() != before
 
 
 def test_names_that_only_the_solution_has_are_not_shown(details: set[str]) -> None:
