@@ -1,8 +1,8 @@
 """Keeps the solution's results, because a suite makes the same calls for each submission.
 
-A result is found by everything that determines it: the function or class, the arguments, and all
-that was done with a layer before. So even a layer that its own calls change has the same results as
-without a cache. A call that draws random numbers is made each time.
+The key of a result is a digest of everything that determines it: the function or class, the
+arguments, and everything that was done with a layer before. Therefore, results are correct even if
+calls change a layer. A call that draws random numbers is made each time.
 """
 
 from __future__ import annotations

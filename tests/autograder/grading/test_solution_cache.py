@@ -1,4 +1,4 @@
-"""The solution's results are kept, but never in place of a result that would be another one."""
+"""The solution's results are kept, and every result is the one that a new call would return."""
 
 from __future__ import annotations
 
