@@ -108,7 +108,7 @@ def used(cached: CachedSolution) -> list[Any]:
     return [*found, pulled.value, *pulled.inputs, pulled.weights["weight"], layer.weights()]
 
 
-def test_a_layer_used_in_the_same_way_is_not_built_again(cached: CachedSolution) -> None:
+def test_a_layer_used_as_before_is_not_built_again(cached: CachedSolution) -> None:
     plain = LocalImplementation(cached.namespace)
     expected, first = used(plain), used(cached)  # type: ignore[arg-type]
     count = len(MADE)
@@ -119,9 +119,7 @@ def test_a_layer_used_in_the_same_way_is_not_built_again(cached: CachedSolution)
 
 
 @pytest.mark.parametrize("kept", range(5))
-def test_a_layer_that_is_used_otherwise_is_in_the_state_of_all_its_calls(
-    cached: CachedSolution, kept: int
-) -> None:
+def test_a_layer_has_the_state_of_all_its_calls(cached: CachedSolution, kept: int) -> None:
     inputs = [X + turn for turn in range(5)]
     for turn in (5, kept):
         layer = cached.build("Counting", (2,))
