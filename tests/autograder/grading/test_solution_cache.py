@@ -56,7 +56,7 @@ def cached() -> CachedSolution:
     return CachedSolution(LocalImplementation(names), Results(), b"own")
 
 
-def test_an_equal_call_is_made_once_and_another_one_is_made(cached: CachedSolution) -> None:
+def test_equal_calls_are_made_once(cached: CachedSolution) -> None:
     values = [cached.call("doubled", (x,)).value for x in (X, X.clone(), X + 1, X[:1])]
     assert [value.tolist() for value in values] == [[2, 4], [2, 4], [4, 6], [2]]
     cached.call("doubled", (X,), no_grad=True)
