@@ -23,9 +23,7 @@ from ...inherited import without_pytests_settings
 from ...records import QuestionResult
 from ...suite.expect import Expect
 from ...suite.implementation import Implementation
-from ...suite.local import LocalImplementation
 from ...suite.plugin import SOLUTIONS, draw_for
-from .solution_cache import CachedSolution, Results
 from .verdicts import TestOutcome, blamed, judge
 
 
@@ -92,7 +90,6 @@ class SuiteRunner:
 
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         self._solutions = config.stash[SOLUTIONS]
-        self._results = Results()
         #: the tests of each suite, by question and name
         self._suites: dict[Path, dict[str, dict[str, _Test]]] = {}
         for item in items:
@@ -175,15 +172,11 @@ class SuiteRunner:
         self, test: _Test, implementation: Implementation, seed: int, soft: bool = True
     ) -> TestOutcome:
         """Calls a test; if `soft` is true, the test makes all its calls even after a failure."""
-        suite = test.item.path
-        solution = self.solution(suite)
-        assert isinstance(solution, LocalImplementation)
-        cached = CachedSolution(solution, self._results, bytes(suite))
-        draw = draw_for(test.item, seed)
-        expect = Expect(implementation, cached, draw, soft)
+        solution, draw = self._solutions(test.item.path), draw_for(test.item, seed)
+        expect = Expect(implementation, solution, draw, soft)
         made = {
             "implementation": implementation,
-            "solution": cached,
+            "solution": solution,
             "draw": draw,
             "expect": expect,
         }
