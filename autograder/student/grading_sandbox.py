@@ -217,7 +217,8 @@ def _is_there(path: Any) -> bool:
 @contextlib.contextmanager
 def _eager() -> Iterator[None]:
     """Within the block, runs the original Python code of functions that torch has compiled."""
-    if not hasattr(sys.modules.get("torch._dynamo"), "eval_frame"):
+    # not `hasattr`, which would load the compiler if the module is only a placeholder
+    if "eval_frame" not in getattr(sys.modules.get("torch._dynamo"), "__dict__", ()):
         yield  # the compiler has never been used, and importing it takes seconds
         return
     with torch.compiler.set_stance("force_eager"):
