@@ -3,7 +3,8 @@
 Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin and writes `{name: run}` to stdout. A
 cell is source code, or `["holds", claim]`, where the claim is an expression that must be true at
 that point. A run contains unexpected errors (`troubles`), claims that do not hold (`untrue`), the
-output of check cells (`checks`), the number of pictures, and the CPU seconds.
+output of check cells (`checks`), the number of pictures, and the CPU seconds. With the argument
+`undrawn`, pictures are counted but not drawn.
 """
 
 from __future__ import annotations
@@ -23,15 +24,20 @@ import matplotlib
 import pytest  # noqa: F401  # imported once, before the forks, because all notebooks need it
 import sympy  # type: ignore[import-untyped]  # noqa: F401  # torch imports it late
 import torch
+from IPython.core import pylabtools
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
-from matplotlib_inline.backend_inline import configure_inline_support
+from matplotlib.figure import Figure
+from matplotlib_inline.backend_inline import configure_inline_support, flush_figures
+from traitlets.config import Config
 
-import autograder.attention.notebooks.pictures
 import autograder.student
+import autograder.student.notebook_tools
 import autograder.student.runner  # noqa: F401
-from autograder.attention.notebooks import pronouns, sentence_reader
+from autograder.attention.notebooks import pictures, pronouns, sentence_reader
 
+#: dots per inch in pictures, which no test looks at
+LOW_RESOLUTION = 30
 Result = TypeVar("Result")
 Task = tuple[str, str, list[str | list[str]]]
 
@@ -124,12 +130,12 @@ def run(task: Task) -> tuple[str, dict[str, Any]]:
     """Runs all cells of one notebook, in its folder."""
     name, folder, cells = task
     os.chdir(folder)
-    shell = InteractiveShell.instance(history_length=0)
-    configure_inline_support(shell, matplotlib.get_backend())
+    shell = InteractiveShell.instance()
+    sys.modules["__main__"] = shell.user_module
     troubles: list[str] = []
     checks: list[str] = []
     untrue: list[str] = []
-    pictures = 0
+    drawn = 0
     for number, source in enumerate(cells, start=1):
         if isinstance(source, list):
             untrue += [] if holds(source[1], shell.user_ns) else [source[1]]
@@ -142,13 +148,13 @@ def run(task: Task) -> tuple[str, dict[str, Any]]:
             troubles.append(f"cell {number} warns: {captured.stderr.strip()}")
         if source.startswith("check("):
             checks += [text.splitlines()[0] for text in plain_texts(captured)]
-        pictures += sum("image/png" in output.data for output in captured.outputs)
+        drawn += sum("image/png" in output.data for output in captured.outputs)
     used = resource.getrusage(resource.RUSAGE_SELF)
     return name, {
         "troubles": troubles,
         "untrue": untrue,
         "checks": checks,
-        "pictures": pictures,
+        "pictures": drawn,
         "cpu_seconds": used.ru_utime + used.ru_stime,
     }
 
@@ -158,10 +164,34 @@ def plain_texts(captured: CapturedIO) -> list[str]:
     return [output.data["text/plain"] for output in captured.outputs if "text/plain" in output.data]
 
 
-def main() -> None:
-    """Runs each notebook in a new child process, two at a time."""
+def drawn_once(figure: Figure, **settings: Any) -> str:
+    """Draws a figure at a low resolution, once; Jupyter draws it again to find its size."""
+    image: str = pylabtools.print_figure(figure, bbox_inches=None, base64=True, dpi=LOW_RESOLUTION)
+    return image
+
+
+def undrawn(figure: Figure, **settings: Any) -> str:
+    """Returns an image that only counts as one."""
+    return "picture"
+
+
+def prepare(draw: Callable[..., str]) -> None:
+    """Does once what a kernel does before the first cell and for the first picture."""
     torch.set_num_threads(1)  # because a fork does not copy threads
     matplotlib.use("module://matplotlib_inline.backend_inline")
+    pylabtools.retina_figure = draw
+    own = sys.modules["__main__"]
+    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+    sys.modules["__main__"] = own  # because tasks for other processes name its functions
+    configure_inline_support(shell, matplotlib.get_backend())
+    with capture_output():
+        pictures.heatmap([[1.0]], title="loads what draws pictures")
+        flush_figures()
+
+
+def main() -> None:
+    """Runs each notebook in a new child process, two at a time."""
+    prepare(undrawn if sys.argv[1:] == ["undrawn"] else drawn_once)
     tasks: list[Task] = [tuple(task) for task in json.load(sys.stdin)]
     with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
         json.dump(dict(pool.imap_unordered(run, tasks, chunksize=1)), sys.stdout)
