@@ -25,6 +25,8 @@ from autograder.records import SubmissionResult, Tier
 from autograder.results.file import read_results
 from autograder.sandbox.doctor import examine
 
+from .forked_commands import commands_in
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -32,6 +34,8 @@ EXPECTED = json.loads((ROOT / "examples" / "expected.json").read_text())
 CASES = [(student, name) for student, work in EXPECTED.items() for name in work]
 ASSIGNMENT = "simplified_attention"
 EXAMPLE = ROOT / "examples" / "submitted"
+#: the assignments in which an answer of the example class never ends
+LOOPS_IN = (ASSIGNMENT, "causal_attention")
 
 #: tables of people that the page mentions
 CANVAS = "Student,ID,SIS Login ID,Section\n" + "".join(
@@ -68,6 +72,11 @@ def repository(folder: Path, environment: dict[str, str]) -> Path:
         return everywhere(place, names) | (at_the_top if Path(place) == ROOT else set())
 
     shutil.copytree(ROOT, folder, ignore=left_out)
+    # endless loops run until a question's CPU seconds are used up
+    for name in LOOPS_IN:
+        settings = folder / "source" / name / "assignment.toml"
+        text = re.sub(r"\[limits\][^[]*", "", settings.read_text(encoding="utf-8"))
+        settings.write_text(f"{text}\n[limits]\ncpu_seconds = 2.0\n", encoding="utf-8")
     commit(folder, environment)
     return folder
 
@@ -92,9 +101,6 @@ def borrow_packages(course: Path, environment: dict[str, str]) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (own,) = venv.glob("lib/python*/site-packages")
     (own / "borrowed.pth").write_text(f"{course}\n{packages}\n")
-    script = venv / "bin" / "autograder"
-    script.write_text(f"#!{venv}/bin/python\nfrom autograder.cli import main\nmain()\n")
-    script.chmod(0o755)
     run(
         "{ cat pyproject.toml constraints.txt && pwd && .venv/bin/python -V; } | cksum"
         " > .venv/.ready-instructor",
@@ -130,14 +136,16 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     secret.chmod(0o600)
     # exit code 3 means that something waits for a person: two people are not in Canvas's gradebook
     done = 'autograder() { command autograder "$@" || [ $? -eq 3 ]; }\n'
-    printed = run(done + "\n".join(others), empty / "attention", environment)
+    programs = empty / "attention" / ".venv" / "bin"
+    with commands_in(programs, str(programs / "python"), environment):
+        printed = run(done + "\n".join(others), empty / "attention", environment)
     (place / "printed.txt").write_text(printed)
     return empty / "attention"
 
 
 def autograder(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs a command in the instructor's environment."""
-    command = [str(course / ".venv" / "bin" / "autograder"), *arguments]
+    command = [str(course / ".venv" / "bin" / "python"), "-m", "autograder", *arguments]
     return subprocess.run(command, cwd=course, capture_output=True, text=True, check=False)
 
 

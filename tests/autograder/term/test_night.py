@@ -9,7 +9,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import zipfile
 from functools import partial
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from ..forked_commands import commands_in
 from .courses import REPOSITORY, nightly_script
 
 RIGHT, WRONG = "simplified_attention", "causal_attention"
@@ -30,15 +30,15 @@ class Night:
     """A course with an inbox, whose nightly script can be run."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.folder = root, root / "course"
+        self.root, self.folder, self.commands = root, root / "course", root / "commands"
         others = {path.name for path in (REPOSITORY / "solutions").iterdir()} - {RIGHT, WRONG}
         ignored = shutil.ignore_patterns(*others, "__pycache__")
         tests = [f"tests/{name}" for name in ("hidden", "public", "misconceptions", "alternatives")]
         for kind in ("source", "solutions", "assignments", *tests):
             shutil.copytree(REPOSITORY / kind, root / kind, ignore=ignored)
         (root / "nightly.sh").write_text(nightly_script())
-        (root / "inbox").mkdir()
-        self.folder.mkdir()
+        for folder in (root / "inbox", self.folder, self.commands):
+            folder.mkdir()
 
     def download(self, assignment: str, damaged: str = "") -> None:
         """Writes a download of everybody's files, and encrypts those of the student `damaged`."""
@@ -74,7 +74,7 @@ class Night:
         environment = {
             **os.environ,
             "COURSE": str(self.root),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": f"{self.commands}:{os.environ['PATH']}",
         }
         log = self.root / "night.log"
         with log.open("w") as file:
@@ -109,11 +109,12 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Night, list[tuple[
     night.download(RIGHT, damaged="student3")
     night.download(WRONG)
     (night.folder / "due.csv").write_text(f"assignment,section,date\n{WRONG},,01.02.2027\n")
-    runs = [night.run(is_killed=True), night.run(is_full=True), night.run()]
-    (night.folder / "due.csv").write_text(
-        f"assignment,section,date\n{WRONG},,2027-02-01 23:59 Europe/Berlin\n"
-    )
-    runs.append(night.run())
+    with commands_in(night.commands):
+        runs = [night.run(is_killed=True), night.run(is_full=True), night.run()]
+        (night.folder / "due.csv").write_text(
+            f"assignment,section,date\n{WRONG},,2027-02-01 23:59 Europe/Berlin\n"
+        )
+        runs.append(night.run())
     return night, runs
 
 
