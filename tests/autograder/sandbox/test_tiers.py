@@ -45,6 +45,32 @@ def _innermost(server: ForkServer) -> int:
     return [server.pid, *clock.descendants(server.pid)][-1]
 
 
+class Starts:
+    """Starts a server of the class `changed` if `is_changed`; otherwise returns a shared server.
+
+    A start takes two CPU seconds, so the servers that work are those of all tests. They must not be
+    closed. `is_changed` is called with the tier and the number of the start.
+    """
+
+    def __init__(
+        self,
+        changed: type[ForkServer],
+        parent_of: Callable[[Tier], ForkServer],
+        is_changed: Callable[[Tier, int], bool] = lambda tier, number: number == 1,
+    ) -> None:
+        self.classes: list[type[ForkServer]] = []
+        self._changed, self._parent_of, self._is_changed = changed, parent_of, is_changed
+
+    def best(self, wanted: Tier | None = None) -> ForkServer:
+        """Does what `start_fork_server` does, with these servers."""
+        return doctor._best(wanted, self._start)
+
+    def _start(self, tier: Tier) -> ForkServer:
+        is_changed = self._is_changed(tier, len(self.classes) + 1)
+        self.classes.append(self._changed if is_changed else ForkServer)
+        return self._changed(tier) if is_changed else self._parent_of(tier)
+
+
 @pytest.mark.parametrize(
     ("tier", "number", "whom", "when"),
     [
@@ -59,69 +85,64 @@ def _innermost(server: ForkServer) -> int:
 )
 def test_a_tier_that_was_killed_while_starting_is_tried_again(
     tier: Tier,
-    monkeypatch: pytest.MonkeyPatch,
     number: signal.Signals,
     whom: Callable[[ForkServer], int],
     when: str,
     parent_of: Callable[[Tier], ForkServer],
 ) -> None:
-    parent_of(tier)  # skips the test if the machine does not support the tier
-    started: list[Tier] = []
+    second = parent_of(tier)  # skips the test if the machine does not support the tier
 
     class KilledForkServer(ForkServer):
         def _start(self) -> None:
             super()._start()
-            started.append(self.tier)
-            if len(started) == 1:
-                if when != "at once":
-                    self.wait_until_ready()
-                os.kill(whom(self), number)
+            if when != "at once":
+                self.wait_until_ready()
+            os.kill(whom(self), number)
 
-    monkeypatch.setattr(doctor, "ForkServer", KilledForkServer)
-    with start_fork_server(tier) as server:
-        assert number is signal.SIGTERM or started == [tier, tier]
-        assert (server.tier, server.passed_over) == (tier, ())
+    starts = Starts(KilledForkServer, parent_of)
+    server = starts.best(tier)
+    assert (server.tier, server.passed_over) == (tier, ())
+    if server is not second:  # the first one was ready before the signal arrived
+        server.close()
+        assert number is signal.SIGTERM and starts.classes == [KilledForkServer]
 
 
 @pytest.mark.parametrize("is_confined", [False, True])
 def test_a_tier_whose_first_worker_was_killed_is_tried_again(
-    best: Tier, monkeypatch: pytest.MonkeyPatch, is_confined: bool
+    best: Tier, is_confined: bool, parent_of: Callable[[Tier], ForkServer]
 ) -> None:
-    started: list[Tier] = []
-
     class KilledForkServer(ForkServer):
         def open(self, *args: Any, **options: Any) -> Session:
             session = super().open(*args, **options)
-            started.append(self.tier)
-            if len(started) == 1:
-                if is_confined:
-                    session.ask(Budget.of(Limits()), "load", "empty", "", 0)
-                os.kill(_innermost(self), signal.SIGKILL)
+            if is_confined:
+                session.ask(Budget.of(Limits()), "load", "empty", "", 0)
+            os.kill(_innermost(self), signal.SIGKILL)
             return session
 
-    monkeypatch.setattr(doctor, "ForkServer", KilledForkServer)
-    with start_fork_server(best) as server:
-        assert (server.tier, server.passed_over) == (best, ())
-    assert started == [best, best]
+    second = parent_of(best)
+    starts = Starts(KilledForkServer, parent_of)
+    assert starts.best(best) is second
+    assert (second.tier, second.passed_over) == (best, ())
+    assert starts.classes == [KilledForkServer, ForkServer]
 
 
 def test_a_repeatedly_killed_tier_is_skipped_with_the_reason(
-    best: Tier, monkeypatch: pytest.MonkeyPatch
+    best: Tier, parent_of: Callable[[Tier], ForkServer]
 ) -> None:
     class KilledForkServer(ForkServer):
         def _start(self) -> None:
             super()._start()
-            if self.tier is best:
-                os.kill(self.pid, signal.SIGKILL)
+            os.kill(self.pid, signal.SIGKILL)
 
-    monkeypatch.setattr(doctor, "ForkServer", KilledForkServer)
+    starts = Starts(KilledForkServer, parent_of, lambda tier, _: tier is best)
     if best is Tier.C:
         with pytest.raises(IsolationUnavailable, match="tried twice"):
-            start_fork_server()
+            starts.best()
         return
-    with start_fork_server() as server:
-        assert server.tier is not best
-        assert any(f"tier {best}" in text and "tried twice" in text for text in server.passed_over)
+    server = starts.best()
+    reasons, server.passed_over = server.passed_over, ()
+    assert server.tier is not best
+    assert any(f"tier {best}" in text and "tried twice" in text for text in reasons)
 
 
 def test_nothing_waits_for_the_child_of_a_killed_tier(tmp_path: Path) -> None:
@@ -160,23 +181,20 @@ def test_a_tier_that_says_why_it_fails_is_not_retried(
 
 
 def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
-    monkeypatch: pytest.MonkeyPatch,
+    parent_of: Callable[[Tier], ForkServer],
 ) -> None:
     """A script imitates bubblewrap on a system where ordinary users may not create namespaces."""
 
     class RefusedForkServer(ForkServer):
         def _command(self, environment: Any, control: int, file: int) -> list[str]:
-            if self.tier is Tier.C:
-                return super()._command(environment, control, file)
             return ["sh", "-c", "echo bwrap: No permissions to create a new namespace >&2; exit 1"]
 
-    if not (found := examine(Tier.C)).works:
-        tiers.without_tier(Tier.C, found.reason)
-    monkeypatch.setattr(doctor, "ForkServer", RefusedForkServer)
-    with start_fork_server() as server:
-        assert server.tier is Tier.C
-        assert len(server.passed_over) == 2
-        assert all("No permissions" in reason for reason in server.passed_over)
+    last = parent_of(Tier.C)  # skips the test if the machine does not support the tier
+    starts = Starts(RefusedForkServer, parent_of, lambda tier, _: tier is not Tier.C)
+    assert starts.best() is last
+    reasons, last.passed_over = last.passed_over, ()
+    assert len(reasons) == 2
+    assert all("No permissions" in reason for reason in reasons)
 
 
 @pytest.mark.parametrize("reason", ["the worker was allowed: chmod", "it ended with an error"])
