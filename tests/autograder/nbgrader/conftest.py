@@ -7,18 +7,17 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from nbgrader.apps import nbgraderapp
 
-from autograder import cli
+from autograder.nbgrader.gradebook.database import opened
+
+from .forks import run_forked
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 ASSIGNMENT = "simplified_attention"
@@ -28,7 +27,6 @@ IN_TIME, LATE = "2029-12-31 10:00:00 UTC", "2030-02-01 10:00:00 UTC"
 SECRET = "a secret of nbgrader's, with which feedback is found"
 
 Notebook = dict[str, Any]
-Main = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -57,25 +55,17 @@ class NbgraderClass:
         return done.stdout
 
     def nbgrader(self, *words: object, code: int = 0, cwd: Path | None = None) -> str:
-        """Runs an nbgrader command in a fork, which is faster than starting Python."""
-        return self._in_a_fork(nbgraderapp.main, ["nbgrader", *words], code, cwd)
+        """Runs an nbgrader command in a fork."""
+        return self._in_a_fork(["nbgrader", *words], code, cwd)
 
-    def write_source(self, *words: object, code: int = 0) -> str:
-        """Runs `autograder nbgrader` in a fork."""
-        return self._in_a_fork(cli.main, ["autograder", "nbgrader", *words], code)
+    def autograder(self, *words: object, code: int = 0) -> str:
+        """Runs an `autograder` command in a fork."""
+        return self._in_a_fork(["autograder", *words], code)
 
-    def _in_a_fork(
-        self, main: Main, words: Sequence[object], code: int, cwd: Path | None = None
-    ) -> str:
-        with tempfile.TemporaryFile("w+") as output:
-            child = os.fork()
-            if child == 0:
-                argv = [str(word) for word in words]
-                _be(main, argv, cwd or self.folder, self.environment, output.fileno())
-            _, status = os.waitpid(child, 0)
-            output.seek(0)
-            printed = output.read()
-        assert os.waitstatus_to_exitcode(status) == code, printed[-3000:]
+    def _in_a_fork(self, words: Sequence[object], code: int, cwd: Path | None = None) -> str:
+        done = run_forked(words, cwd or self.folder, self.environment)
+        printed = done.stdout + done.stderr
+        assert done.returncode == code, printed[-3000:]
         return printed
 
     def notebook(self, step: str, student: str, name: str) -> Notebook:
@@ -83,29 +73,6 @@ class NbgraderClass:
         path = self.folder / step / student / ASSIGNMENT / f"{name}.ipynb"
         document: Notebook = json.loads(path.read_text())
         return document
-
-
-def _be(
-    main: Main, argv: list[str], folder: Path, environment: dict[str, str], output: int
-) -> NoReturn:
-    code = 1
-    try:
-        os.environ.update(environment)
-        os.chdir(folder)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-        sys.argv = argv
-        main()
-        code = 0
-    except SystemExit as end:
-        code = int(end.code or 0)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
 
 
 def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
@@ -125,7 +92,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> NbgraderClass:
     for folder in (place.folder, place.exchange, place.home):
         folder.mkdir()
     place.exchange.chmod(0o777)
-    place.write_source(".", ASSIGNMENT, "--course", REPOSITORY)
+    place.autograder("nbgrader", ".", ASSIGNMENT, "--course", REPOSITORY)
     config = place.folder / "nbgrader_config.py"
     own = f'c.Exchange.root = "{place.exchange}"\nc.LateSubmissionPlugin.penalty_method = "zero"\n'
     config.write_text(config.read_text() + own)
@@ -135,6 +102,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> NbgraderClass:
     extras = place.folder / "source" / ASSIGNMENT / "extras"
     extras.mkdir()
     (extras / "tour.ipynb").write_text(json.dumps(new_notebook()))
+    with opened(f"sqlite:///{place.folder / 'gradebook.db'}"):
+        pass  # creates the tables without nbgrader, which would start a program for it
     for name in (ASSIGNMENT, "warm_up"):
         place.nbgrader("generate_assignment", name)
     place.nbgrader("db", "assignment", "add", ASSIGNMENT, f"--duedate={DUE}")

@@ -11,8 +11,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +18,7 @@ from nbgrader.api import Gradebook
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect, sync_playwright
 
 from .conftest import ASSIGNMENT, COURSE, REPOSITORY
+from .forks import run_forked
 from .hub import PASSWORD, SECONDS, Hub, running_hub
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -46,8 +45,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         folder, exchange = hub.home / "instructor" / COURSE, root / "exchange"
         exchange.mkdir()
         exchange.chmod(0o777)
-        command = ["autograder", "nbgrader", str(folder), ASSIGNMENT, "--course", str(REPOSITORY)]
-        subprocess.run([sys.executable, "-m", *command], check=True, stdout=subprocess.DEVNULL)
+        command = ["autograder", "nbgrader", folder, ASSIGNMENT, "--course", REPOSITORY]
+        run_forked(command, root, os.environ).check_returncode()
         # the administrator's configuration for everybody, and the instructor's own
         (root / "etc" / "nbgrader_config.py").write_text(
             f"c = get_config()\nc.Exchange.root = {str(exchange)!r}\n"
@@ -229,12 +228,11 @@ def grade_by_hand(page: Page) -> None:
 
 
 def give_feedback(page: Page) -> None:
-    """Autogrades again, which must keep manual grades, and releases the feedback."""
+    """Generates the feedback and releases it."""
     frame = formgrader(page)
     frame.locator(".breadcrumb a:has-text('Manual Grading')").click()
     frame.locator("text=Manage Assignments").click()
     frame.locator(".num-submissions a").click()
-    click_and_confirm(frame, ".autograde a", "Successfully autograded")
     click_and_confirm(frame, ".generate-feedback a", "Successfully generated feedback")
     click_and_confirm(frame, ".release-feedback a", "Successfully released feedback")
 

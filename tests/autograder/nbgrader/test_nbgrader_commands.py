@@ -139,7 +139,7 @@ def test_manual_grades_survive_force(autograded: NbgraderClass) -> None:
 
 
 def test_feedback_says_all_that_helps_and_nothing_hidden(autograded: NbgraderClass) -> None:
-    autograded.nbgrader("generate_feedback", ASSIGNMENT)
+    autograded.nbgrader("generate_feedback", ASSIGNMENT, "--student=ben")
     text = page(autograded, "ben", "softmax")
     lines = json.loads(_last_result(autograded, "ben"))
     exercise = next(e for e in lines["exercises"] if e["exercise"] == "softmax")
@@ -179,10 +179,9 @@ def test_feedback_is_released_for_what_autograder_graded(autograded: NbgraderCla
     submitted = autograded.folder / "submitted" / "half" / ASSIGNMENT
     shutil.rmtree(autograded.folder / "autograded" / "half")
     results = autograded.folder / "results.jsonl"
-    autograded.run(
-        "autograder", "grade", submitted, "--course", REPOSITORY, "--resume", "--results", results
-    )
-    autograded.run("autograder", "record", ".", "--course", REPOSITORY)
+    course = ("--course", REPOSITORY)
+    autograded.autograder("grade", submitted, *course, "--resume", "--results", results)
+    autograded.autograder("record", ".", *course)
     autograded.nbgrader("generate_feedback", ASSIGNMENT, "--student=half", "--force")
     log = autograded.nbgrader("release_feedback", ASSIGNMENT, "--student=half")
     assert log.count("Releasing feedback for student 'half'") == 3
@@ -214,15 +213,15 @@ def test_changed_source_stays_and_a_configuration_gets_advice(
         "c = get_config()\nc.CourseDirectory.source_directory = 'sources'\n"
     )
     command = (folder, ASSIGNMENT, "--course", REPOSITORY)
-    output = built.write_source(*command)
+    output = built.autograder("nbgrader", *command)
     assert f"configure(c, course='{REPOSITORY}')" in output
     notebook = folder / "sources" / ASSIGNMENT / "scores.ipynb"
     assert "BEGIN SOLUTION" in notebook.read_text()
     notebook.write_text("changed for this class")
-    output = built.write_source(*command, code=1)
+    output = built.autograder("nbgrader", *command, code=1)
     assert f"{notebook.parent} has different versions of: scores.ipynb\n" in output
     assert "they are left unchanged, because they were changed for this class" in output
     assert "fix: use --force to overwrite them" in output
     assert notebook.read_text() == "changed for this class"
-    built.write_source(*command, "--force")
+    built.autograder("nbgrader", *command, "--force")
     assert "BEGIN SOLUTION" in notebook.read_text()

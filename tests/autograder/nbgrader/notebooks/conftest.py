@@ -5,47 +5,49 @@ from __future__ import annotations
 import copy
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import nbformat
 import nbgrader
 import pytest
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
+from traitlets.config import Config
 
+from autograder.nbgrader.gradebook.database import opened
+
+from ..forks import Main, run_forked
 from . import assignments
 
 BIN = Path(sys.executable).parent
 GUIDE = Path(nbgrader.__file__).parent / "docs/source/user_guide"
 _CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "cs101"\n'
-#: does what `nbgrader generate_assignment` does, for all assignments in one faster process
-_RELEASE = """\
-import sys
-from nbgrader.apps.api import NbGraderAPI
-from traitlets.config import Config
-
-config = Config()
-config.CourseDirectory.course_id = "cs101"
-interface = NbGraderAPI(config=config)
-for name in sys.argv[1:]:
-    done = interface.generate_assignment(name)
-    assert done["success"], done["log"]
-"""
 IN_THE_SANDBOX = "\nfrom autograder.gradebook import configure\n\nconfigure(c)\n"
 
 #: automatic score, and whether a human must grade, by (student, notebook, cell)
 Scores = dict[tuple[str, str, str], tuple[float | None, bool]]
 
 
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a console script of this environment in a course's folder; it must succeed."""
+def run(folder: Path, *command: str, main: Main | None = None) -> CompletedProcess[str]:
+    """Runs `autograder`, `nbgrader` or `main` in a course's folder; it must succeed."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    done = run_forked(command, folder, environment, main)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done
+
+
+def _release() -> None:
+    """Does what `nbgrader generate_assignment` does, for all assignments."""
+    config = Config()
+    config.CourseDirectory.course_id = "cs101"
+    interface = NbGraderAPI(config=config)
+    for name in sys.argv[1:]:
+        done = interface.generate_assignment(name)
+        assert done["success"], done["log"]
 
 
 def scores(folder: Path) -> Scores:
@@ -105,7 +107,9 @@ def released(tmp_path_factory: pytest.TempPathFactory, submit: Submit) -> Path:
     shutil.copytree(GUIDE / "submitted", course / "submitted")
     (course / "nbgrader_config.py").write_text(_CONFIG)
     (course / "source" / "texts" / "poem.txt").write_text("roses are red\n")
-    run(course, sys.executable, "-c", _RELEASE, "ps1", *assignments.ASSIGNMENTS)
+    with opened(f"sqlite:///{course / 'gradebook.db'}"):
+        pass  # creates the tables without nbgrader, which would start a program for it
+    run(course, "release", "ps1", *assignments.ASSIGNMENTS, main=_release)
     for name, students in assignments.SUBMITTED.items():
         for student, cells in students.items():
             submit(course, student, name, cells)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.api import Gradebook
 
 from autograder.nbgrader.gradebook.database import opened
+
+from .conftest import run
 
 KINDS: dict[str, object] = {
     "grade": False,
@@ -67,12 +65,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
         place.mkdir(parents=True)
         (place / name).write_text(text)
     for step in ("generate_assignment", "autograde"):
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-        command = [sys.executable, "-m", "nbgrader", step, "ps1"]
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
+        done = run(folder, "nbgrader", step, "ps1")
     assert "renamed/ps1: look at p (1).ipynb" in done.stderr
     with Gradebook(address) as gradebook:
         return {s.student.id: s.score for s in gradebook.assignment_submissions("ps1")}

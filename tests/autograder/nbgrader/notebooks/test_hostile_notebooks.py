@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from autograder.errors import SubmissionError
+from autograder.nbgrader.gradebook.database import opened
 from autograder.nbgrader.notebooks.notebook_engine import NotebookGrader
 from autograder.submission import Submission
 
@@ -275,6 +276,8 @@ def test_a_module_that_workers_lack_is_named_with_a_remedy(graded: Graded) -> No
 def test_a_course_that_was_not_released_says_what_to_do(released: Path, tmp_path: Path) -> None:
     course = tmp_path / "cs101"
     shutil.copytree(released, course, ignore=shutil.ignore_patterns("gradebook.db"))
+    with opened(f"sqlite:///{course / 'gradebook.db'}"):
+        pass  # creates the tables without nbgrader, which would start a program for it
     with pytest.raises(AssertionError, match="fix: run `nbgrader generate_assignment numbers`"):
         run(course, "autograder", "grade", "submitted")
 

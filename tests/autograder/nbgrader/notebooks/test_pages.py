@@ -66,6 +66,15 @@ def graded(released: Path, submit: Submit, tmp_path_factory: pytest.TempPathFact
     return course
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Runs the system's Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
 def _points(course: Path, student: str) -> float:
     return sum(score or 0 for (who, _, _), (score, _) in scores(course).items() if who == student)
 
@@ -82,14 +91,11 @@ def test_attachments_of_a_student_are_pictures_only(graded: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
-def test_no_script_of_a_student_runs_and_nothing_is_fetched(graded: Path) -> None:
+def test_no_script_of_a_student_runs_and_nothing_is_fetched(graded: Path, browser: Browser) -> None:
     run(graded, "nbgrader", "generate_feedback", "texts", "--student=zoe", "--quiet")
     run(graded, "nbgrader", "generate_feedback", "texts", "--student=mal", "--quiet")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        own, _ = _seen(browser, _feedback(graded, "zoe"))
-        asked, text = _seen(browser, _feedback(graded, "mal"))
-        browser.close()
+    own, _ = _seen(browser, _feedback(graded, "zoe"))
+    asked, text = _seen(browser, _feedback(graded, "mal"))
     assert asked <= own
     assert "elsewhere.invalid" in text  # the text is shown literally
 
@@ -99,14 +105,14 @@ def _feedback(course: Path, student: str) -> str:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
-def test_formgrader_opens_every_page_without_a_students_script(graded: Path) -> None:
-    with _formgrader(graded) as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+def test_formgrader_opens_every_page_without_a_students_script(
+    graded: Path, browser: Browser
+) -> None:
+    with _formgrader(graded) as url:
         asked, texts = {}, {}
         for student, number in _pages_to_grade(graded).items():
             address = f"{url}/formgrader/submissions/{number}/?token={TOKEN}"
             asked[student], texts[student] = _seen(browser, address, url)
-        browser.close()
     assert set(texts) == {"zoe", "mal", *LONG}
     assert all("words_right" in text or "def words" in text for text in texts.values())
     assert "elsewhere.invalid" in texts["mal"]

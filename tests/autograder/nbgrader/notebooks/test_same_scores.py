@@ -8,20 +8,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from nbgrader.apps import AutogradeApp
 
 from . import assignments
 from .conftest import IN_THE_SANDBOX, Scores, run, scores
 
 NAMES = ("ps1", *assignments.ASSIGNMENTS)
-#: does what `nbgrader autograde` does, for all assignments in one faster process
-_AUTOGRADE = """\
-import sys
-from nbgrader.apps import AutogradeApp
 
-for name in sys.argv[1:]:
-    AutogradeApp.launch_instance([name])
-    AutogradeApp.clear_instance()
-"""
+
+def _autograde() -> None:
+    """Does what `nbgrader autograde` does, for all assignments."""
+    for name in sys.argv[1:]:
+        AutogradeApp.launch_instance([name])
+        AutogradeApp.clear_instance()
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def by_nbgrader(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Sco
     """Returns the scores of nbgrader's own autograde, which starts a kernel for each notebook."""
     course = tmp_path_factory.mktemp("kernel") / "cs101"
     shutil.copytree(released, course)
-    run(course, sys.executable, "-c", _AUTOGRADE, *NAMES)
+    run(course, "autograde", *NAMES, main=_autograde)
     return scores(course)
 
 
