@@ -31,6 +31,7 @@ from autograder.grading.naming import diagnosis, unmatched
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.known import KnownMistakes
 from autograder.grading.naming.pairs import PairSearch
+from autograder.grading.naming.partly import PartialSearch
 from autograder.grading.naming.probe import Probe, ProbeReplies, Replies, replies_of
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search, SearchResult
@@ -168,7 +169,9 @@ def _stages() -> Mapping[str, Off]:
                 ("two entries", "_apart"),
             )
         },
-        "most of it": lambda: mock.patch.object(Search, "most", lambda self: SearchResult()),
+        "part of it": lambda: mock.patch.object(
+            PartialSearch, "found", lambda self: SearchResult()
+        ),
         "by itself": lambda: mock.patch.object(diagnosis, "unmatched_rows", lambda *given: []),
         **{
             f"by itself: {what}": _off(name)

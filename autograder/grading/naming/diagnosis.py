@@ -4,7 +4,7 @@ A wrong answer is called again, with inputs that depend only on the suite (the p
 contains each known mistake's results for the same requests. If a mistake has the same results as
 the answer for all requests, the answer is given this mistake's name. If no catalog entry fits, the
 next candidates are a single change to the solution (a member of a family), then two changes
-together, and then a mistake that explains most of the wrong calls.
+together, and then mistakes that explain only some of the wrong calls.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .changed_entries import AskText
 from .families.step_tables import CUT
 from .known import KnownMistakes
 from .pairs import pair
+from .partly import PartialSearch
 from .probe import ProbeReplies, Replies
 from .record import RecordedAnswers, behaviour_of
 from .rows import Row, name_and_hint
@@ -165,5 +166,6 @@ class Diagnosis:
         members = causes or both or parameters
         if members:
             return SearchResult((), members)
-        most = search.most()
-        return most if most.entries or most.members else SearchResult((), shown())
+        part = PartialSearch(search)
+        described = () if part.is_most else shown()
+        return SearchResult((), described) if described else part.found()

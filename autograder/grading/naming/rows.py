@@ -18,6 +18,7 @@ from .families.words import LEAD, frequency_place, id_of, lead_of, words_of
 NOTE = " There may be another mistake as well."
 #: the family whose words don't say what is wrong
 _VAGUE = "one_step_is_left_out"
+_CONDITION = re.compile(r"^if ([^,]*), (.*)$")
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
 
@@ -147,8 +148,9 @@ def hint_of(variant: Variant) -> str:
 
 
 def _happens_in(variant: Variant) -> str:
-    """Returns an entry's description in a form that fits into a sentence about two mistakes."""
+    """Returns an entry's description in a form that can follow "This answer behaves as if"."""
     confused, _, happens = variant.confuses.rstrip(".").partition(": ")
+    happens = _CONDITION.sub(r"\2 if \1", happens)  # not "as if if"
     return happens or f"it confuses {confused}"
 
 

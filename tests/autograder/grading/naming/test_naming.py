@@ -25,7 +25,6 @@ from autograder.grading.naming.families.words import id_of
 from autograder.grading.naming.pairs import PairSearch
 from autograder.grading.naming.probe import Replies, events_of, replies_of
 from autograder.grading.naming.record import (
-    THROUGH_NAN,
     UNCHANGED,
     AnswerRecord,
     Call,
@@ -35,7 +34,7 @@ from autograder.grading.naming.record import (
     figures_of,
 )
 from autograder.grading.naming.rows import Row, name_and_hint
-from autograder.grading.naming.search import ExplainedCalls, Outcome, Search, explained
+from autograder.grading.naming.search import Search
 from autograder.grading.naming.store import Store
 from autograder.grading.naming.table import Table
 from autograder.grading.naming.unmatched import (
@@ -97,73 +96,11 @@ def _raised(kind: str) -> AnswerRecord:
     return answered([Event("call", raised=kind)])
 
 
-def _explained(answer: AnswerRecord, mistake: AnswerRecord, right: AnswerRecord) -> ExplainedCalls:
-    whole = ExplainedCalls()
-    for own, came, asked in zip(mistake.calls, answer.calls, right.calls, strict=True):
-        whole += explained(own, Outcome(came, asked))
-    return whole
-
-
-def _of(value: Any, gradient: Any, raised: str = "") -> AnswerRecord:
-    return answered(
-        [Event("call", value), Event("gradients", gradient), Event("call", raised=raised)]
-    )
-
-
-def test_a_mistake_explains_values_and_leaves_errors_and_gradients() -> None:
-    right, mistake = _of(X, X), _of(X * 2, X * 2)
-    assert _explained(_of(X * 2, X * 3, "RuntimeError"), mistake, right) == ExplainedCalls(
-        1, 2, 0, 1
-    )
-    # a mistake that is wrong where the answer is right does not explain it
-    assert _explained(_of(X, X * 3), mistake, right).against > 100
-    assert not (_explained(_of(X, X * 3), mistake, right) + ExplainedCalls(50)).is_most
-    assert _explained(_of(X * 3, X * 2), mistake, right) == ExplainedCalls(0, 0, 1)
-
-
-def test_a_result_of_zeros_explains_no_part_of_an_answer() -> None:
-    right, nothing = _of(X, X), _of(X * 0, X)
-    assert _explained(nothing, nothing, right) == ExplainedCalls()
-    assert _explained(_of(X * 2, X), _of(X * 2, X), right) == ExplainedCalls(1)
-
-
-def test_a_mistake_explains_all_if_only_gradient_numbers_differ() -> None:
-    right, mistake = _of(X, X), _of(X * 2, X * 2)
-    assert _explained(_of(X * 2, X * 3), mistake, right).is_all
-    assert not _explained(_of(X * 2, None), mistake, right).is_all
-    assert not _explained(_of(X * 2, X * 2, "RuntimeError"), mistake, right).is_all
-
-
 def test_zeros_and_a_row_of_nan_are_not_only_nan() -> None:
     (right,), some = _answered(X).calls, X.clone()
     some[0] = torch.nan
     found = [_answered(value).calls[0] for value in (X * torch.nan, X * 0, some, X / 0)]
     assert [call.is_only_nan(right) for call in found] == [True, False, False, False]
-
-
-def test_numbers_where_a_mistake_has_nan_do_not_contradict_it() -> None:
-    right, mistake = _of(X, X), _of(X * torch.nan, X)
-    assert _explained(_of(X * 2, X), mistake, right) == ExplainedCalls(0, 1, 0, 1)
-    # for D = 1, dividing by max(D - 1, 1) is right, but dividing by D - 1 gives nan
-    assert _explained(_of(X, X), mistake, right) == ExplainedCalls(0, 1, 0, 1)
-    mistake = _of(X * torch.nan, (X, THROUGH_NAN))
-    assert _explained(_of(X * 2, X * 2), mistake, right) == ExplainedCalls(0, 2, 0, 2)
-
-
-def test_a_mistake_that_fails_itself_contradicts_nothing() -> None:
-    right, fails = answered([Event("call", X)]), answered([Event("call", raised="RuntimeError")])
-    assert _explained(answered([Event("call", X * 2)]), fails, right) == ExplainedCalls(0, 1, 0)
-    assert _explained(right, fails, right) == ExplainedCalls()
-
-
-def test_another_dtype_hides_no_mistake_and_alone_is_no_mistake() -> None:
-    right, mistake = answered([Event("call", X.double())]), answered([Event("call", X * 2)])
-    twice = answered([Event("call", X.double() * 2)])
-    assert _explained(mistake, twice, right) == ExplainedCalls(1, 0, 0)
-    infinite = answered([Event("call", X.double() * torch.inf)])
-    assert _explained(mistake, infinite, right) == ExplainedCalls(0, 0, 1)
-    half = answered([Event("call", X.half())])
-    assert _explained(answered([Event("call", X)]), half, right) == ExplainedCalls(0, 0, 1)
 
 
 def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none") -> AnswerRecord:
@@ -261,20 +198,6 @@ def test_writing_into_arguments_in_each_wrong_call_is_reported(value: torch.Tens
 def test_errors_in_calls_are_described(error: str, words: str) -> None:
     assert kind_of([error], "f").startswith(words)
     assert kind_of([error, "KeyError: 'x'"], "f") == ""
-
-
-@pytest.mark.parametrize(
-    ("found", "is_most"),
-    [
-        (ExplainedCalls(3, 2, 1), True),
-        (ExplainedCalls(3, 3, 0), False),
-        (ExplainedCalls(3, 0, 2), False),
-    ],
-)
-def test_most_means_more_than_the_rest_and_few_contradictions(
-    found: ExplainedCalls, is_most: bool
-) -> None:
-    assert found.is_most is is_most
 
 
 def _dropped(

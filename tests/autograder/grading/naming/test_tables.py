@@ -23,9 +23,10 @@ from autograder.grading.naming import search as search_module
 from autograder.grading.naming.families.words import lead_of, words_of
 from autograder.grading.naming.known import KnownMistakes
 from autograder.grading.naming.pairs import known_pairs, pair
+from autograder.grading.naming.partly import PartialSearch
 from autograder.grading.naming.record import AnswerRecord, Event, answered
 from autograder.grading.naming.rows import Row
-from autograder.grading.naming.search import Search
+from autograder.grading.naming.search import Search, SearchResult
 from autograder.grading.naming.store import Store
 from autograder.grading.naming.table import UNKNOWN, Pairs, Samples, Table, TableMaker
 from autograder.suite.variants import digest_of_code, without_words
@@ -166,7 +167,7 @@ def test_a_test_without_a_call_is_not_an_error() -> None:
     given._answers["none"] = none
     columns = {**COLUMNS, "none": slice(82, 82)}
     search = Search(maker.table(), columns, given, lambda number, test: None)
-    assert search.most().entries == []
+    assert PartialSearch(search).found() == SearchResult()
 
 
 class _Multiplied:
@@ -249,7 +250,7 @@ def test_only_a_member_whose_words_mention_nan_explains_nan_alone(words: str) ->
     search = Search(maker.table(), COLUMNS, given, lambda number, test: given.answered(test))
     names = ["member"] * ("nan" in words)
     assert [row.name for row in search.members()] == names
-    assert [row.name for row in search.most().members] == names
+    assert [row.name for row in PartialSearch(search).found().members] == names
     assert pair(search, lambda *numbers: None, cast(Any, None)) == []
 
 

@@ -1,0 +1,123 @@
+"""Finds mistakes that explain some of an answer's wrong results, for answers with several mistakes.
+
+A mistake explains a call if the answer returns the mistake's wrong result. A mistake is
+contradicted by a correct result that the mistake would make wrong. If a mistake explains several
+calls and is not contradicted, the answer contains this mistake, or one with the same effect.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .families.words import frequency_place
+from .record import OF_GRADIENTS, Call
+from .rows import NOTE, Row
+from .search import Search, SearchResult
+
+#: the minimum number of calls, and of tests with random results, that a mistake must explain
+_ENOUGH, _ENOUGH_BY_CHANCE = 3, 2
+#: how many calls must be explained for each other wrong call if a mistake seems to be the only one
+_NEARLY_ALL = 5
+
+Cells = NDArray[np.bool_]
+
+
+class PartialSearch:
+    """Searches a table for rows that explain some of an answer's wrong results."""
+
+    def __init__(self, search: Search) -> None:
+        self._search, self._rows = search, search.table.rows
+        calls = [*zip(search.came, search.right, strict=True)]
+        wrong = np.array([not came.equals(right) for came, right in calls], bool)
+        slopes = np.array([came.operation in OF_GRADIENTS for came, _ in calls], bool)
+        # zeros say little, because many mistakes hide everything
+        telling = np.array([not came.raised and any(came.figures) for came, _ in calls], bool)
+        told = np.array([search.tells(row) for row in self._rows], bool)
+        possible = told & ~self._contradicted(~wrong & ~slopes)
+        alike = self._alike() & wrong & possible[:, None]
+        self._explained = alike & telling
+        #: how many calls each row explains, and how many other calls are wrong
+        self._counts, self._others = self._explained.sum(1), (wrong & ~slopes & ~alike).sum(1)
+        #: whether a row explains most of the wrong calls
+        self.is_most = bool((self._counts > self._others).any())
+        self._by_chance = [row for row in self._of_random_results() if possible[row]]
+
+    def found(self) -> SearchResult:
+        """Returns the rows that explain the most calls, and are not contradicted.
+
+        If another row explains some of the remaining calls, returns one row for both.
+        """
+        most = self._counts.max()
+        is_enough = most >= _ENOUGH or self.is_most
+        best = np.flatnonzero(self._counts == most).tolist() if is_enough else self._by_chance
+        if not best:
+            return SearchResult()
+        first = min(best, key=self._order)
+        if _NEARLY_ALL * self._others[first] <= self._counts[first]:
+            return self._result(best, "")
+        second = self._beside(first) or [row for row in self._by_chance if row not in best]
+        if not second:
+            return self._result(best, NOTE)
+        one, other = (self._rows[row] for row in (first, min(second, key=self._order)))
+        return SearchResult((), [Row.of_both(one, other)])
+
+    def _result(self, numbers: list[int], note: str) -> SearchResult:
+        rows = [self._rows[number] for number in numbers]
+        entries = [row for row in rows if row.is_entry]
+        return SearchResult(entries, [row for row in rows if not row.is_entry], note)
+
+    def _order(self, number: int) -> tuple[bool, int, int]:
+        row = self._rows[number]
+        return not row.is_entry, frequency_place(row.name), row.rank
+
+    def _beside(self, first: int) -> list[int]:
+        """Returns the rows that explain the most calls among those that a row leaves open."""
+        counts = (self._explained & ~self._explained[first]).sum(1)
+        counts[(self._explained[first] & ~self._explained).sum(1) < _ENOUGH] = 0
+        most = counts.max()
+        return np.flatnonzero(counts == most).tolist() if most >= _ENOUGH else []
+
+    def _alike(self) -> Cells:
+        """Returns, for each row and call, whether the answer has the row's result."""
+        table = self._search.table
+        found = np.zeros(table.cells.shape, bool)
+        for at, (came, right) in enumerate(zip(self._search.came, self._search.right, strict=True)):
+            cells = table.column(at).equal_to(came) | [
+                came.has_equal_numbers(own) and not own.has_equal_numbers(right)
+                for own in table.answers[at]
+            ]
+            found[:, at] = np.append(cells, False)[table.cells[:, at]]
+        return found
+
+    def _contradicted(self, right_calls: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Returns, for each row, whether it makes a result wrong that is right."""
+        search, table = self._search, self._search.table
+        wrong = np.zeros(table.cells.shape, bool)
+        for at in np.flatnonzero(right_calls).tolist():
+            right = search.right[at]
+            cells = [_is_another_number(own, right) for own in table.answers[at]]
+            wrong[:, at] = np.array([*cells, False])[table.cells[:, at]]
+        for (row, test), samples in table.samples.items():
+            wrong[row, search.tests[test]] &= ~np.array(samples.may_be_right, bool)
+        return np.array(wrong.any(1), bool)
+
+    def _of_random_results(self) -> list[int]:
+        """Returns the row whose random results explain more tests than those of all others."""
+        search, tests = self._search, Counter[int]()
+        for row, test in search.table.samples:
+            tests[row] += test not in search.right_tests and search.may_be_a_sample(row, test)
+        (most, count), (_, less) = [*tests.most_common(2), (-1, 0), (-1, 0)][:2]
+        return [most] if count >= _ENOUGH_BY_CHANCE and count > less else []
+
+
+def _is_another_number(own: Call, right: Call) -> bool:
+    """Returns whether a row's result is wrong, except for an error, or for nan.
+
+    Where a row has nan, other code with the same mistake may be right: a variance that divides by
+    `max(D - 1, 1)` instead of `D - 1`.
+    """
+    is_nan = own.form == right.form and len(own.figures) > len(right.figures)
+    return not own.raised and not is_nan and not own.equals(right)

@@ -1,0 +1,167 @@
+"""A mistake that explains only some of an answer's results is named if the answer contains it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.grading.naming.partly import PartialSearch
+from autograder.grading.naming.record import AnswerRecord, Call, Event, answered
+from autograder.grading.naming.rows import NOTE, Row
+from autograder.grading.naming.search import Search, SearchResult
+from autograder.grading.naming.table import Samples, Table
+
+X = torch.linspace(0.5, 2.0, 60).reshape(6, 10)
+RAISED = "RuntimeError"
+#: a result: a factor for X, a tensor, or the name of an error
+Result = float | torch.Tensor | str
+
+
+class _Given:
+    def __init__(self, record: AnswerRecord) -> None:
+        self._record = record
+
+    def answered(self, test: str) -> AnswerRecord:
+        return self._record
+
+    def judged(self, test: str) -> AnswerRecord:
+        return self._record
+
+
+def _record(results: Sequence[Result], operation: str = "call") -> AnswerRecord:
+    return answered(
+        Event(operation, raised=result) if isinstance(result, str) else Event(operation, result * X)
+        for result in results
+    )
+
+
+def _search(
+    results: Sequence[Result],
+    rows: dict[str, Sequence[Result]],
+    operations: dict[int, str] | None = None,
+) -> PartialSearch:
+    """Compares an answer's results with those of several mistakes; the right results are X."""
+    size = len(results)
+
+    def calls(own: Sequence[Result]) -> tuple[Call, ...]:
+        kinds = operations or {}
+        return tuple(_record([one], kinds.get(at, "call")).calls[0] for at, one in enumerate(own))
+
+    every = [calls([1] * size), *map(calls, rows.values())]
+    cells = np.array([[n + 1] * size for n in range(len(rows))], np.int16)
+    table = Table(
+        tuple(Row(name, f"Is it {name}?", words=name) for name in rows),
+        tuple(tuple(of_row[at] for of_row in every) for at in range(size)),
+        cells,
+        (0,) * size,
+        {},
+        {},
+    )
+    given = _Given(AnswerRecord(calls(results)))
+    return PartialSearch(Search(table, {"test": slice(0, size)}, given, lambda *_: None))
+
+
+def _names(found: SearchResult) -> list[str]:
+    return [row.name for row in (*found.entries, *found.members)]
+
+
+def test_a_mistake_that_explains_three_calls_is_named_with_a_note() -> None:
+    found = _search([2, 2, 2, 7, 7, 7, 7, 1], {"twice": [2] * 7 + [1], "other": [3] * 8}).found()
+    assert (_names(found), found.note) == (["twice"], NOTE)
+
+
+@pytest.mark.parametrize(
+    ("results", "mistake"),
+    [
+        pytest.param([2, 2, 2, 1], [2, 2, 2, 2], id="right where the mistake is wrong"),
+        pytest.param([2, 2, 7, 7], [2, 2, 2, 2], id="too few calls"),
+        pytest.param([0, 0, 0, 0], [0, 0, 0, 2], id="zeros"),
+        pytest.param([RAISED] * 4, [RAISED] * 4, id="errors"),
+    ],
+)
+def test_a_mistake_without_enough_evidence_is_not_named(
+    results: list[Result], mistake: list[Result]
+) -> None:
+    assert _names(_search(results, {"mistake": mistake}).found()) == []
+
+
+@pytest.mark.parametrize("failing", [RAISED, X * torch.nan], ids=["an error", "nan"])
+def test_where_a_mistake_fails_other_code_may_be_right(failing: Result) -> None:
+    assert _names(_search([2, 2, 2, 1], {"twice": [2, 2, 2, failing]}).found()) == ["twice"]
+
+
+def test_a_single_wrong_call_is_enough_if_it_is_explained() -> None:
+    search = _search([1, 1, 2], {"twice": [1, 1, 2], "thrice": [1, 1, 3]})
+    assert search.is_most
+    assert (_names(search.found()), search.found().note) == (["twice"], "")
+
+
+def test_two_mistakes_in_different_calls_are_both_named() -> None:
+    results = [2, 2, 2, 3, 3, 3, 7]
+    rows: dict[str, Sequence[Result]] = {"twice": [2] * 7, "thrice": [3] * 7, "other": [5] * 7}
+    (both,) = _search(results, rows).found().members
+    assert both.words == "twice; and thrice"
+
+
+def test_a_mistake_that_explains_nearly_everything_is_the_only_one() -> None:
+    results = [2] * 15 + [3] * 3
+    found = _search(results, {"twice": [2] * 18, "thrice": [3] * 18}).found()
+    assert (_names(found), found.note) == (["twice"], "")
+
+
+def test_gradients_contradict_nothing_and_leave_nothing_open() -> None:
+    of_gradients = dict.fromkeys((3, 4), "gradients")
+    found = _search([2, 2, 2, 1, 7], {"twice": [2] * 5}, of_gradients).found()
+    assert (_names(found), found.note) == (["twice"], "")
+
+
+def test_another_dtype_hides_no_mistake_and_alone_is_none() -> None:
+    double = X.double() / X
+    twice, half = _search([double * 2] * 3, {"twice": [2] * 3}), [X.half() / X.half()] * 3
+    assert _names(twice.found()) == ["twice"]
+    assert _names(_search([double] * 3, {"half": half}).found()) == []
+
+
+@pytest.mark.parametrize(("fitting", "names"), [(2, ["random"]), (1, [])])
+def test_random_results_that_fit_in_two_tests_are_named(fitting: int, names: list[str]) -> None:
+    torch.manual_seed(0)
+    tests = {f"test {number}": slice(number, number + 1) for number in range(3)}
+
+    def dropped(rate: float) -> AnswerRecord:
+        return _random((torch.rand(40, 50) >= rate).float())
+
+    def samples(rate: float) -> Samples:
+        return Samples(tuple(dropped(rate) for _ in range(20)), (False,))
+
+    right = tuple((_record([1]).calls[0], *dropped(0.5).calls) for _ in tests)
+    rates = [0.1 if number < fitting else 0.5 for number in range(3)]
+    given: Any = _GivenByTest({test: dropped(r) for test, r in zip(tests, rates, strict=True)})
+    table = Table(
+        (Row("random", "Is it random?"), Row("other", "Is it?")),
+        right,
+        np.ones((2, 3), np.int16),
+        (0, 0, 0),
+        {(0, test): samples(0.1) for test in tests} | {(1, test): samples(0.9) for test in tests},
+        {},
+    )
+    assert _names(PartialSearch(Search(table, tests, given, lambda *_: None)).found()) == names
+
+
+class _GivenByTest:
+    def __init__(self, records: dict[str, AnswerRecord]) -> None:
+        self._records = records
+
+    def answered(self, test: str) -> AnswerRecord:
+        return replace(self._records[test], words="")
+
+    def judged(self, test: str) -> AnswerRecord:
+        return self._records[test]
+
+
+def _random(value: torch.Tensor) -> AnswerRecord:
+    return answered([Event("call", value)], "wrong", with_shares=True)
