@@ -95,6 +95,12 @@ def test_where_a_mistake_fails_other_code_may_be_right(failing: Result) -> None:
     assert _names(_search([2, 2, 2, 1], {"twice": [2, 2, 2, failing]}).found()) == ["twice"]
 
 
+@pytest.mark.parametrize("name", ["it makes nan", "twice"])
+def test_nan_alone_is_explained_only_by_words_about_nan(name: str) -> None:
+    nan = [X * torch.nan] * 3
+    assert _names(_search(nan, {name: nan}).found()) == [name] * ("nan" in name)
+
+
 def test_a_single_wrong_call_is_enough_if_it_is_explained() -> None:
     search = _search([1, 1, 2], {"twice": [1, 1, 2], "thrice": [1, 1, 3]})
     assert search.is_most

@@ -250,7 +250,6 @@ def test_only_a_member_whose_words_mention_nan_explains_nan_alone(words: str) ->
     search = Search(maker.table(), COLUMNS, given, lambda number, test: given.answered(test))
     names = ["member"] * ("nan" in words)
     assert [row.name for row in search.members()] == names
-    assert [row.name for row in PartialSearch(search).found().members] == names
     assert pair(search, lambda *numbers: None, cast(Any, None)) == []
 
 
