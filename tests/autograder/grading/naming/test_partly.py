@@ -70,7 +70,7 @@ def _names(found: SearchResult) -> list[str]:
     return [row.name for row in (*found.entries, *found.members)]
 
 
-def test_a_mistake_that_explains_three_calls_is_named_with_a_note() -> None:
+def test_a_mistake_in_three_calls_is_named_with_a_note() -> None:
     found = _search([2, 2, 2, 7, 7, 7, 7, 1], {"twice": [2] * 7 + [1], "other": [3] * 8}).found()
     assert (_names(found), found.note) == (["twice"], NOTE)
 
@@ -96,12 +96,12 @@ def test_where_a_mistake_fails_other_code_may_be_right(failing: Result) -> None:
 
 
 @pytest.mark.parametrize("name", ["it makes nan", "twice"])
-def test_nan_alone_is_explained_only_by_words_about_nan(name: str) -> None:
+def test_only_words_about_nan_explain_nan(name: str) -> None:
     nan = [X * torch.nan] * 3
     assert _names(_search(nan, {name: nan}).found()) == [name] * ("nan" in name)
 
 
-def test_a_single_wrong_call_is_enough_if_it_is_explained() -> None:
+def test_a_single_wrong_call_is_enough() -> None:
     search = _search([1, 1, 2], {"twice": [1, 1, 2], "thrice": [1, 1, 3]})
     assert search.is_most
     assert (_names(search.found()), search.found().note) == (["twice"], "")
@@ -114,13 +114,13 @@ def test_two_mistakes_in_different_calls_are_both_named() -> None:
     assert both.words == "twice; and thrice"
 
 
-def test_a_mistake_that_explains_nearly_everything_is_the_only_one() -> None:
+def test_nearly_all_calls_mean_a_single_mistake() -> None:
     results = [2] * 15 + [3] * 3
     found = _search(results, {"twice": [2] * 18, "thrice": [3] * 18}).found()
     assert (_names(found), found.note) == (["twice"], "")
 
 
-def test_gradients_contradict_nothing_and_leave_nothing_open() -> None:
+def test_gradients_contradict_nothing() -> None:
     of_gradients = dict.fromkeys((3, 4), "gradients")
     found = _search([2, 2, 2, 1, 7], {"twice": [2] * 5}, of_gradients).found()
     assert (_names(found), found.note) == (["twice"], "")
@@ -134,7 +134,7 @@ def test_another_dtype_hides_no_mistake_and_alone_is_none() -> None:
 
 
 @pytest.mark.parametrize(("fitting", "names"), [(2, ["random"]), (1, [])])
-def test_random_results_that_fit_in_two_tests_are_named(fitting: int, names: list[str]) -> None:
+def test_random_results_must_fit_two_tests(fitting: int, names: list[str]) -> None:
     torch.manual_seed(0)
     tests = {f"test {number}": slice(number, number + 1) for number in range(3)}
 
