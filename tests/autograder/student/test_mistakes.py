@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from autograder.course.points import points_of
 from autograder.errors import UserError
@@ -49,8 +51,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="session")
 def shell() -> Iterator[InteractiveShell]:
     """Yields a kernel's shell in this process."""
-    shell = InteractiveShell.instance(history_length=0)
+    settings = Config(HistoryManager={"enabled": False}, InteractiveShell={"history_length": 0})
+    shell = InteractiveShell.instance(config=settings)
+    gc.collect()
+    gc.freeze()  # each reset of the shell collects garbage, and would look at all of torch again
     yield shell
+    gc.unfreeze()
     InteractiveShell.clear_instance()
 
 
