@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shlex
 import shutil
-import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,17 +18,25 @@ from playwright.sync_api import sync_playwright
 
 from autograder.cli import cli
 
+from .forks import run_forked
+
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def sphinx_main() -> int:
+    from sphinx.cmd.build import main
+
+    return main(sys.argv[1:])
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns the folder of the site, built without lessons and without warnings."""
     place = tmp_path_factory.mktemp("docs") / "site"
-    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--builder", "html"]
-    built = subprocess.run([*command, ROOT / "docs", place], capture_output=True, text=True)
+    options = ["--quiet", "--fail-on-warning", "--builder", "html"]
+    built = run_forked(sphinx_main, ["sphinx", *options, ROOT / "docs", place], ROOT)
     assert built.returncode == 0, built.stderr
     return place
 
@@ -139,7 +148,7 @@ def test_the_example_of_grading_from_python_runs(tmp_path: Path) -> None:
     )
     script = tmp_path / "example.py"
     script.write_text(f"COURSE = {str(ROOT)!r}\n{code}", encoding="utf-8")
-    ran = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+    ran = run_forked(partial(runpy.run_path, str(script), run_name="__main__"), [script], tmp_path)
     assert ran.returncode == 0, ran.stderr
     first, second, *questions = ran.stdout.splitlines()
     assert first.startswith("1 graded in tier ")

@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.nbgrader.gradebook.database import opened
 
-from .forks import run_forked
+from .commands import run_command
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 ASSIGNMENT = "simplified_attention"
@@ -63,7 +63,7 @@ class NbgraderClass:
         return self._in_a_fork(["autograder", *words], code)
 
     def _in_a_fork(self, words: Sequence[object], code: int, cwd: Path | None = None) -> str:
-        done = run_forked(words, cwd or self.folder, self.environment)
+        done = run_command(words, cwd or self.folder, self.environment)
         printed = done.stdout + done.stderr
         assert done.returncode == code, printed[-3000:]
         return printed

@@ -17,8 +17,8 @@ import pytest
 from nbgrader.api import Gradebook
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect, sync_playwright
 
+from .commands import run_command
 from .conftest import ASSIGNMENT, COURSE, REPOSITORY
-from .forks import run_forked
 from .hub import PASSWORD, SECONDS, Hub, running_hub
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -46,7 +46,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         exchange.mkdir()
         exchange.chmod(0o777)
         command = ["autograder", "nbgrader", folder, ASSIGNMENT, "--course", REPOSITORY]
-        run_forked(command, root, os.environ).check_returncode()
+        run_command(command, root, os.environ).check_returncode()
         # the administrator's configuration for everybody, and the instructor's own
         (root / "etc" / "nbgrader_config.py").write_text(
             f"c = get_config()\nc.Exchange.root = {str(exchange)!r}\n"

@@ -1,23 +1,20 @@
-"""Checks wrong answers as a student would: `python named_entries.py ROOT FOLDER`.
-
-FOLDER/entries.json lists the assignment, exercise, question, sentence and module of each answer.
-The script writes FOLDER/named.json, which says for each answer whether `check` showed the sentence.
-"""
+"""Checks wrong answers as a student would."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
-
-import torch
 
 from autograder.student import check_folder
 
 
-def main(root: Path, folder: Path) -> None:
-    torch.set_num_threads(1)
+def named_entries(root: Path, folder: Path) -> None:
+    """Checks the answers in `folder/entries.json`, which lists five things for each answer.
+
+    These are its assignment, exercise, question, sentence and module. The function writes
+    `folder/named.json`, which says for each answer whether `check` showed the sentence.
+    """
     shutil.copytree(root / "assignments", folder / "work", ignore=shutil.ignore_patterns("*.ipynb"))
     named: list[tuple[str, bool]] = []
     for assignment, exercise, question, sentence, text in json.loads(
@@ -30,7 +27,3 @@ def main(root: Path, folder: Path) -> None:
         (asked,) = (result for result in found.questions if result.question == question)
         named.append((question, sentence in asked.mistake))
     (folder / "named.json").write_text(json.dumps(named))
-
-
-if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))

@@ -8,9 +8,8 @@ import math
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -33,6 +32,9 @@ from autograder.student.runner import answers_in, answers_in_turn
 from autograder.suite import LocalImplementation
 from autograder.suite.local import load_module
 from autograder.suite.variants import Variant, module_texts, variants_in
+
+from ..forks import run_forked
+from .named_entries import named_entries
 
 ROOT = Path(__file__).resolve().parents[3]
 ANSWER = """
@@ -237,7 +239,7 @@ def test_sentences_of_the_catalogue_keep_its_order(
 def test_nearly_every_mistake_is_named_while_a_student_works(
     course: Course, tmp_path: Path
 ) -> None:
-    """Checks each answer in a student's folder, in a separate process."""
+    """Checks answers in a student's folder, in a separate process."""
     entries = [
         (assignment.name, exercise.name, variant.question, hint_of(variant), text)
         for assignment in course.assignments
@@ -246,10 +248,10 @@ def test_nearly_every_mistake_is_named_while_a_student_works(
             exercise.solution, course.variants("misconceptions", exercise)
         )
     ]
-    every = 1 if "EVERY_MISTAKE" in os.environ else 18
+    every = 1 if "EVERY_MISTAKE" in os.environ else 30
     (tmp_path / "entries.json").write_text(json.dumps(entries[::every]))
-    script = Path(__file__).parent / "named_entries.py"
-    subprocess.run([sys.executable, script, ROOT, tmp_path], check=True, cwd=tmp_path)
+    done = run_forked(partial(named_entries, ROOT, tmp_path), [], tmp_path)
+    assert done.returncode == 0, done.stderr
     named: dict[bool, list[bool]] = {True: [], False: []}
     for question, is_named in json.loads((tmp_path / "named.json").read_text()):
         named[question[0].isupper()].append(is_named)

@@ -20,7 +20,8 @@ from traitlets.config import Config
 
 from autograder.nbgrader.gradebook.database import opened
 
-from ..forks import Main, run_forked
+from ...forks import Main
+from ..commands import run_command
 from . import assignments
 
 BIN = Path(sys.executable).parent
@@ -35,7 +36,7 @@ Scores = dict[tuple[str, str, str], tuple[float | None, bool]]
 def run(folder: Path, *command: str, main: Main | None = None) -> CompletedProcess[str]:
     """Runs `autograder`, `nbgrader` or `main` in a course's folder; it must succeed."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    done = run_forked(command, folder, environment, main)
+    done = run_command(command, folder, environment, main)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done
 

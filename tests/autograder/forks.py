@@ -1,6 +1,6 @@
-"""Runs nbgrader's and our commands in forks of the test process.
+"""Runs programs in forks of the test process, which has already imported torch.
 
-Starting Python and importing nbgrader and torch takes two CPU seconds, and is the same each time.
+Starting Python and importing torch takes two CPU seconds, and is the same each time.
 """
 
 from __future__ import annotations
@@ -14,33 +14,27 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NoReturn
 
 import torch
-from nbgrader.apps import nbgraderapp
-
-from autograder import cli
-from autograder.nbgrader import apart
 
 Main = Callable[[], object]
-MAINS: Mapping[str, Main] = {"autograder": cli.main, "nbgrader": nbgraderapp.main}
 
 
 def run_forked(
+    main: Main,
     words: Sequence[object],
     folder: Path,
-    environment: Mapping[str, str],
-    main: Main | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `autograder`, `nbgrader` or another main function; returns its status and output."""
+    """Runs a main function with `words` as its `sys.argv`; returns its status and output."""
     argv = [str(word) for word in words]
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         child = os.fork()
         if child == 0:
             os.dup2(output.fileno(), 1)
             os.dup2(errors.fileno(), 2)
-            _become(main or MAINS[argv[0]], argv, folder, environment)
+            _become(main, argv, folder, dict(environment))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         output.seek(0)
         errors.seek(0)
@@ -60,9 +54,8 @@ def _become(main: Main, argv: list[str], folder: Path, environment: Mapping[str,
         sys.stdin = open(os.devnull)  # noqa: SIM115 - used until this process ends
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
         sys.argv = argv
-        # a process of its own, as in `apart`, but without importing everything again
-        vars(apart)["subprocess"] = SimpleNamespace(run=_grade, DEVNULL=None)
-        code = int(main() or 0)  # type: ignore[call-overload]
+        status = main()
+        code = status if isinstance(status, int) else 0
     except SystemExit as end:
         code = int(end.code or 0)
     except BaseException:
@@ -72,12 +65,3 @@ def _become(main: Main, argv: list[str], folder: Path, environment: Mapping[str,
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-
-
-def _grade(command: Sequence[str], **settings: object) -> subprocess.CompletedProcess[bytes]:
-    """Runs the command of `apart` in a fork."""
-    request = command[-1]
-    done = run_forked(["apart"], Path.cwd(), dict(os.environ), lambda: apart.main(request))
-    return subprocess.CompletedProcess(
-        command, done.returncode, done.stdout.encode(), done.stderr.encode()
-    )
