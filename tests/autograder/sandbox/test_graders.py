@@ -38,8 +38,17 @@ _EXAMINE = """
 import sys
 from autograder.records import Tier
 from autograder.sandbox.doctor import examine
-finding = examine(Tier(sys.argv[1]))
-print(finding.works, finding.reason)
+for tier in sys.argv[1:]:
+    finding = examine(Tier(tier))
+    print(finding.works, *finding.reason.split())
+"""
+#: checks that Python can load torch's compiled modules; loading torch itself takes long
+_USES_PACKAGES = """
+import sys, sysconfig, pytest, autograder
+from pathlib import Path
+(compiled,) = Path(sys.argv[1], "torch").glob("_C.*.so")
+assert compiled.name.endswith(sysconfig.get_config_var("EXT_SUFFIX"))
+assert compiled.open("rb").read(1)
 """
 
 
@@ -56,23 +65,30 @@ def _python(*grader: str) -> str:
         pytest.skip(f"{grader[0]} is not installed")
     tried = ""
     for python in (sys.executable, "/usr/bin/python3"):
-        run = _run([*grader, python, "-c", "import torch, pytest, autograder"])
+        run = _run([*grader, python, "-c", _USES_PACKAGES, str(PACKAGES)])
         if run.returncode == 0:
             return python
         tried += f"{python}: {run.stderr[-200:]}\n"
     pytest.skip(f"no Python that this grader may use:\n{tried}")
 
 
+@cache
+def _doors(*grader: str) -> str:
+    """Returns the outcome of each test of denied operations; fails if an operation is allowed."""
+    python = _python(*grader)
+    tiers = "tier_C" if grader[0] == "bwrap" else "tier_A or tier_B or tier_C"
+    module = str(HERE / "test_doors.py")
+    run = _run([*grader, python, "-B", "-m", "pytest", "-v", "-k", tiers, module])
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]
+    return run.stdout
+
+
 def _shut_doors(grader: list[str], tier: Tier) -> int:
     """Returns the number of denied operations; fails if one is allowed."""
-    python = _python(*grader)
-    module = str(HERE / "test_doors.py")
-    run = _run([*grader, python, "-B", "-m", "pytest", "-q", "-k", f"tier_{tier}", module])
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]
-    if skipped := re.search(r"(\d+) skipped", run.stdout):
-        pytest.skip(f"this grader does not have tier {tier} ({skipped.group()})")
-    passed = re.search(r"(\d+) passed", run.stdout)
-    return int(passed.group(1)) if passed else 0
+    outcomes = re.findall(rf"\[tier_{tier}\b.* (PASSED|SKIPPED)", _doors(*grader))
+    if "SKIPPED" in outcomes:
+        pytest.skip(f"this grader does not have tier {tier}")
+    return len(outcomes)
 
 
 @pytest.mark.parametrize("tier", [Tier.A, Tier.B, Tier.C])
@@ -84,12 +100,13 @@ def test_operations_are_refused_in_a_container() -> None:
     assert _shut_doors(CONTAINER, Tier.C) > MANY
 
 
-@pytest.mark.parametrize("tier", [Tier.A, Tier.B])
-def test_a_container_says_why_it_gives_no_namespaces(tier: Tier) -> None:
+def test_a_container_says_why_it_gives_no_namespaces() -> None:
     python = _python(*CONTAINER)
-    run = _run([*CONTAINER, python, "-B", "-c", _EXAMINE, str(tier)])
-    assert run.stdout.startswith("False"), run.stdout + run.stderr
-    assert "namespace" in run.stdout
+    run = _run([*CONTAINER, python, "-B", "-c", _EXAMINE, Tier.A, Tier.B])
+    reasons = run.stdout.splitlines()
+    assert len(reasons) == 2, run.stderr
+    for reason in reasons:
+        assert reason.startswith("False") and "namespace" in reason
 
 
 def test_a_class_is_graded_while_one_answer_hangs() -> None:
@@ -104,14 +121,14 @@ def test_a_class_is_graded_while_one_answer_hangs() -> None:
     for path in [home, *home.rglob("*")]:
         os.chown(path, int(USER), int(USER))
     try:
-        for arguments in (
-            ["grade", "submitted", "--course", str(ROOT), "--tier", "C"],
-            ["feedback", ".", "--course", str(ROOT)],
-            ["report", "."],
-        ):
-            command = [*ORDINARY_USER, f"HOME={home}", python, "-B", "-m", "autograder"]
-            run = subprocess.run([*command, *arguments], cwd=home, capture_output=True, text=True)
-            assert run.returncode == 0, run.stdout + run.stderr
+        grade = ["grade", "submitted", "--course", str(ROOT), "--tier", "C"]
+        feedback, report = ["feedback", ".", "--course", str(ROOT)], ["report", "."]
+        run = subprocess.run(
+            [*ORDINARY_USER, f"HOME={home}", python, "-B", str(ROOT / "tools" / "in_turn.py"),
+             *grade, "+", *feedback, "+", *report],
+            cwd=home, capture_output=True, text=True,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stdout + run.stderr
         results = {r.student: r for r in read_results(home / "results.jsonl")}
         scores = {student: result.score for student, result in results.items()}
         assert scores["ada"] == scores["zoe"] > scores["mal"] == 0
