@@ -1,4 +1,4 @@
-"""`grade --scheduler` grades with three dask workers, even if one is killed during the run."""
+"""`grade --scheduler` grades with two dask workers, even if one is killed during the run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .conftest import ROOT, ClassFolder
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 
-STUDENTS = 56
+STUDENTS = 36
 WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
 _PYTHON = [sys.executable, "-m"]
 
@@ -85,7 +85,7 @@ def test_a_killed_worker_loses_no_line_and_duplicates_none(
     a_class.grade(results=here, jobs=2)
     kept = here.read_bytes().splitlines(keepends=True)[:5]
     a_class.results.write_bytes(b"".join(kept))
-    with _cluster(tmp_path, 3) as (address, workers):
+    with _cluster(tmp_path, 2) as (address, workers):
         command = [*_PYTHON, "autograder", "grade", str(a_class.submitted), "--resume", "--json"]
         options = ["--scheduler", address, "--no-gradebook", "--course", str(ROOT)]
         with subprocess.Popen(
