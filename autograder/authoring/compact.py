@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from itertools import compress
 
 #: a line of a notebook's JSON that contains only a string, perhaps with its key
 _JSON_STRING = re.compile(r'^\s*(?:"(?:[^"\\]|\\.)*":\s*)?("(?:[^"\\]|\\.)*"),?\s*$')
-_CLOSING = ")]}"
+_TRAILING_COMMA = re.compile(r",(?=[)\]}])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +22,18 @@ class CompactText:
 
 def compact(text: str) -> CompactText:
     """Removes white space and trailing commas, and changes all quotes to double quotes."""
-    characters: list[str] = []
-    lines: list[int] = []
-    line = 1
-    for character in text:
-        if character == "\n":
-            line += 1
-        if character.isspace():
-            continue
-        if character in _CLOSING and characters[-1:] == [","]:
-            characters.pop()
-            lines.pop()
-        characters.append('"' if character == "'" else character)
-        lines.append(line)
-    return CompactText("".join(characters), tuple(lines))
+    parts = ["".join(line.split()) for line in text.split("\n")]
+    whole = "".join(parts).replace("'", '"')
+    lines = [number for number, part in enumerate(parts, start=1) for _ in part]
+    kept = bytearray(b"\1" * len(whole))
+    for comma in _TRAILING_COMMA.finditer(whole):
+        kept[comma.start()] = 0
+    return CompactText(_TRAILING_COMMA.sub("", whole), tuple(compress(lines, kept)))
+
+
+def compact_line(line: str) -> str:
+    """Returns the text that `compact` returns for a line."""
+    return _TRAILING_COMMA.sub("", "".join(line.split()).replace("'", '"'))
 
 
 def readable_lines(name: str, text: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..course import Course
 from ..records import Exercise
-from .compact import compact
+from .compact import compact, compact_line
 from .computations import expressions_of
 from .solution_parts import solution_lines
 
@@ -75,7 +75,7 @@ def given_lines(exercise: Exercise) -> frozenset[str]:
 def code_of(line: str) -> str:
     """Returns a line without its comment and white space."""
     code, mark, _ = line.partition("  #")
-    return compact(code if mark else line).text
+    return compact_line(code if mark else line)
 
 
 def _of_exercise(course: Course, exercise: Exercise) -> Iterator[Secret]:
