@@ -1,6 +1,6 @@
 """The public checks give good messages about known mistakes.
 
-Every eighth misconception of each question is checked as in a student's folder. The checks run in
+Every twelfth misconception of each question is checked as in a student's folder. The checks run in
 this process, because these answers are our own.
 """
 
@@ -21,7 +21,7 @@ from autograder.student.runner import run_checks
 from autograder.suite.local import LocalImplementation
 from autograder.suite.variants import Variant, variants_in
 
-_EVERY = 8
+_EVERY = 12
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
 )
