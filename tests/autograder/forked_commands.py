@@ -74,7 +74,7 @@ def _serve(folder: Path) -> None:
         command.write_text(_COMMAND.format(python=sys.executable, address=address))
         command.chmod(0o755)
         print("ready", flush=True)
-        while server in select.select([server, sys.stdin], [], [])[0]:
+        while server.fileno() in select.select([server.fileno(), 0], [], [])[0]:
             caller, _ = server.accept()
             call, streams, *_ = socket.recv_fds(caller, _MAX_CALL, 3)
             child = os.fork()
@@ -92,7 +92,7 @@ def _serve(folder: Path) -> None:
 def _answer(caller: socket.socket, child: int) -> None:
     """Sends a command's exit status when it ends; kills the command if its caller was killed."""
     end = os.pidfd_open(child)
-    if caller in select.select([end, caller], [], [])[0]:
+    if end not in select.select([end, caller.fileno()], [], [])[0]:
         os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.close(end)
