@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import multiprocessing
 import os
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,14 @@ from autograder.course import Course
 from autograder.errors import UserError
 from autograder.nbgrader import human_work, prepare_class_folder, record
 from autograder.records import SubmissionResult, Tier
+from autograder.results.file import read_results
 from autograder.sandbox.doctor import examine
 
+from ..commands import run_command
+
 ROOT = Path(__file__).resolve().parents[4]
-WRITER = Path(__file__).with_name("writer.py")
-MANY = 160
+MANY = 100
+_FORK = multiprocessing.get_context("fork")
 
 
 def scores(db_url: str) -> dict[str, float]:
@@ -172,18 +175,19 @@ def test_a_grading_run_writes_into_the_classs_database(
     if not any(examine(tier).works for tier in (Tier.A, Tier.B, Tier.C)):
         pytest.skip("no submission is graded on this machine: see autograder doctor")
     db_url, class_folder = postgresql(), tmp_path / "class"
-    shutil.copytree(ROOT / "examples" / "submitted" / "emeka" / "transformer_block",
-                    class_folder / "submitted" / "emeka" / "transformer_block")  # fmt: skip
+    shutil.copytree(ROOT / "examples" / "submitted" / "emeka" / "simplified_attention",
+                    class_folder / "submitted" / "emeka" / "simplified_attention")  # fmt: skip
     (class_folder / "nbgrader_config.py").write_text(
         f"c = get_config()\nc.CourseDirectory.db_url = {db_url!r}\n"
     )
-    command = [sys.executable, "-m", "autograder", "grade", "submitted", "--course", str(ROOT)]
-    done = subprocess.run([*command, "--json"], cwd=class_folder, capture_output=True, text=True)
+    command = ["autograder", "grade", "submitted", "--course", ROOT, "--json"]
+    done = run_command(command, class_folder, os.environ)
     assert done.returncode == 0, done.stderr
     (line,) = json.loads(done.stdout)["submissions"]
     with Gradebook(db_url) as gradebook:
-        submission = gradebook.find_submission("transformer_block", "emeka")
+        submission = gradebook.find_submission("simplified_attention", "emeka")
         assert (submission.score, submission.max_score) == (line["score"], line["max_score"])
+        assert 0 < submission.score < submission.max_score
     assert not (class_folder / "gradebook.db").exists()
 
 
@@ -197,11 +201,9 @@ def test_nbgraders_own_commands_read_postgresql(
     db_url = postgresql()
     use(course, class_folder, db_url)
     record(course, class_folder, [make_result("ada", (1.0, 2.0, 2.0))])
-    environment = {
-        **os.environ, "PYTHONPATH": str(ROOT), "JUPYTER_CONFIG_DIR": str(tmp_path),
-    }  # fmt: skip
-    subprocess.run([sys.executable, "-m", "nbgrader", "export", "--to", "grades.csv"],
-                   cwd=class_folder, env=environment, check=True, capture_output=True)  # fmt: skip
+    environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(tmp_path)}
+    command = ["nbgrader", "export", "--to", "grades.csv"]
+    run_command(command, class_folder, environment).check_returncode()
     (row,) = csv.DictReader((class_folder / "grades.csv").open())
     assert (row["student_id"], float(row["score"])) == ("ada", 5.0)
 
@@ -209,30 +211,35 @@ def test_nbgraders_own_commands_read_postgresql(
 class Writers:
     """Runs two processes that record the same class at the same time, one in reverse order."""
 
-    def __init__(self, *arguments: str) -> None:
-        self._processes = [
-            subprocess.Popen([sys.executable, str(WRITER), *arguments, *order],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                             env={**os.environ, "PYTHONPATH": str(ROOT)})
-            for order in ((), ("reversed",))
-        ]  # fmt: skip
-        self.say("ready")
+    def __init__(self, *arguments: object) -> None:
+        self._lines, self._processes = [], []
+        for step in (1, -1):
+            ours, theirs = _FORK.Pipe()
+            process = _FORK.Process(target=_write, args=(theirs, step, *arguments))
+            process.start()
+            self._lines.append(ours)
+            self._processes.append(process)
 
     def begin(self) -> None:
-        for process in self._processes:
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
+        for line in self._lines:
+            line.send("begin")
 
-    def say(self, wanted: str) -> None:
-        for process in self._processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == f"{wanted}\n"
+    def wait(self) -> None:
+        for line in self._lines:
+            assert line.recv() == "done"
 
     def end(self) -> None:
         for process in self._processes:
             process.kill()
-            process.communicate()
+            process.join()
+
+
+def _write(line: Connection, step: int, course: Course, class_folder: Path, db_url: str) -> None:
+    """Records the class each time a message arrives."""
+    while line.recv():
+        results = read_results(class_folder / "results.jsonl")
+        record(course, class_folder, results[::step], db_url=db_url)
+        line.send("done")
 
 
 def test_two_writers_and_a_human_grader_lose_nothing(
@@ -240,10 +247,10 @@ def test_two_writers_and_a_human_grader_lose_nothing(
 ) -> None:
     everybody = [f"s{number:03d}" for number in range(MANY)]
     write_results(class_folder, [make_result(student, (0.0, 0.0, 0.0)) for student in everybody])
-    writers = Writers(str(course.root), str(class_folder), db_url)
+    writers = Writers(course, class_folder, db_url)
     try:
         writers.begin()  # neither writer finds a gradebook
-        writers.say("done")
+        writers.wait()
         rows = content(db_url)
         assert {row["student"] for row in rows} == set(everybody)
         assert [len(row["grades"]) for row in rows] == [1, 2] * MANY
@@ -255,7 +262,7 @@ def test_two_writers_and_a_human_grader_lose_nothing(
         patient = f"{db_url}?timeout=60" if db_url.startswith("sqlite") else db_url
         for student in by_hand:
             grade_by_hand(patient, student, 0.25)
-        writers.say("done")
+        writers.wait()
     finally:
         writers.end()
     assert scores(db_url) == {s: 2.25 if s in by_hand else 4.0 for s in everybody}
