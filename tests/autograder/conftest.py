@@ -40,10 +40,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: slow files run first, so that all test processes end at about the same time
 _LONG = (
-    *("test_matrix.py", "test_instructors_page.py", "test_attacks.py"),
-    *("test_same_scores.py", "test_nbgrader_commands.py", "test_notebooks.py"),
-    *("test_exchange_in_a_browser.py", "test_graders.py", "test_mixed_class.py"),
-    *("test_hostile_notebooks.py", "test_watch.py", "test_pages.py", "test_term.py"),
+    *("test_matrix.py", "test_instructors_page.py", "test_notebooks.py", "test_attacks.py"),
+    *("test_graders.py", "test_exchange_in_a_browser.py", "test_same_scores.py"),
+    *("test_nbgrader_commands.py", "test_term.py", "test_hostile_notebooks.py"),
+    *("test_pages.py", "test_watch.py", "test_mixed_class.py"),
 )
 #: files that execute the same lines so often that tracing makes them several times slower
 _REPEATING = (
