@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
@@ -32,6 +33,9 @@ from autograder.records import (
 
 # pytest finds these hooks by their names
 from .seeds import pytest_collectstart, pytest_fixture_setup, pytest_runtest_call
+
+if TYPE_CHECKING:  # imports torch, which some tests do without
+    from autograder.sandbox import ForkServer
 
 __all__ = ["pytest_collectstart", "pytest_fixture_setup", "pytest_runtest_call"]
 
@@ -274,6 +278,18 @@ def submit(class_folder: Path) -> Callable[..., Path]:
         return folder
 
     return put
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """Starts one fork server for all tests, because starting one takes two CPU seconds.
+
+    Skips a test if no submission is graded on this machine.
+    """
+    from .grading_runs import started_fork_server  # imports torch
+
+    with started_fork_server() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -21,9 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import SubmissionResult, Tier
+from autograder.records import SubmissionResult
 from autograder.results.file import read_results
-from autograder.sandbox.doctor import examine
 
 from .forked_commands import commands_in
 
@@ -109,10 +108,8 @@ def borrow_packages(course: Path, environment: dict[str, str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def course(tmp_path_factory: pytest.TempPathFactory, fork_server: object) -> Path:
     """Returns the instructor's folder after all commands on the page have been run."""
-    if not any(examine(tier).works for tier in (Tier.A, Tier.B, Tier.C)):
-        pytest.skip("no submission is graded on this machine: see autograder doctor")
     place = tmp_path_factory.mktemp("instructor")
     environment = {
         "HOME": str(place / "home"), "LANG": "C.UTF-8",

@@ -46,13 +46,6 @@ def course() -> Course:
     return load_course(ROOT)
 
 
-@pytest.fixture(scope="session")
-def fork_server() -> Iterator[ForkServer]:
-    """Starts one fork server for all tests, because starting one takes most of a test's time."""
-    with started_fork_server() as started:
-        yield started
-
-
 @pytest.fixture(scope="module")
 def mortal_fork_server() -> Iterator[Callable[[Tier], ForkServer]]:
     """Yields a function that returns a tier's fork server, for tests that kill it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult
 from autograder.sandbox import ForkServer
 
-from ..grading_runs import Results, started_fork_server
+from ..grading_runs import Results
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -33,12 +33,6 @@ def course() -> Course:
         for assignment in course.assignments
     )
     return replace(course, assignments=assignments)
-
-
-@pytest.fixture(scope="session")
-def fork_server() -> Iterator[ForkServer]:
-    with started_fork_server() as started:
-        yield started
 
 
 @pytest.fixture(scope="session")
