@@ -12,6 +12,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from .families import is_plain
 from .families.words import frequency_place
 from .record import OF_GRADIENTS, Call
 from .rows import NOTE, Row
@@ -21,6 +22,9 @@ from .search import Search, SearchResult
 _ENOUGH, _ENOUGH_BY_CHANCE = 3, 2
 #: how many calls must be explained for each other wrong call if a mistake seems to be the only one
 _NEARLY_ALL = 5
+
+#: a mistake must explain at least one in this many of the wrong calls
+_LEAST = 10
 
 Cells = NDArray[np.bool_]
 
@@ -33,32 +37,39 @@ class PartialSearch:
         calls = [*zip(search.came, search.right, strict=True)]
         wrong = np.array([not came.equals(right) for came, right in calls], bool)
         slopes = np.array([came.operation in OF_GRADIENTS for came, _ in calls], bool)
+        raised = np.array([bool(came.raised) for came, _ in calls], bool)
         # zeros say little, because many mistakes hide everything
-        telling = np.array([not came.raised and any(came.figures) for came, _ in calls], bool)
+        telling = ~raised & np.array([any(came.figures) for came, _ in calls], bool)
+        alike, others = self._alike() & wrong, wrong & ~slopes
+        # a change that applies to any step must explain every value
+        plain = np.array([row.is_entry or is_plain(row.rank) for row in self._rows], bool)
         told = np.array([search.tells(row) for row in self._rows], bool)
         possible = told & ~self._contradicted(~wrong & ~slopes)
-        alike = self._alike() & wrong & possible[:, None]
-        self._explained = alike & telling
+        possible &= plain | ~(others & ~raised & ~alike).any(1)
+        self._explained = alike & telling & ~self._drawn() & possible[:, None]
+        self._explained[_LEAST * self._explained.sum(1) < others.sum()] = False
         #: how many calls each row explains, and how many other calls are wrong
-        self._counts, self._others = self._explained.sum(1), (wrong & ~slopes & ~alike).sum(1)
+        self._counts, self._others = self._explained.sum(1), (others & ~alike).sum(1)
         #: whether a row explains most of the wrong calls
         self.is_most = bool((self._counts > self._others).any())
-        self._by_chance = [row for row in self._of_random_results() if possible[row]]
+        by_chance = self._of_random_results(others & ~raised)
+        self._by_chance = [row for row in by_chance if possible[row]]
 
     def found(self) -> SearchResult:
         """Returns the rows that explain the most calls, and are not contradicted.
 
         If another row explains some of the remaining calls, returns one row for both.
         """
+        if self._by_chance:
+            return self._result(self._by_chance, NOTE)
         most = self._counts.max()
-        is_enough = most >= _ENOUGH or self.is_most
-        best = np.flatnonzero(self._counts == most).tolist() if is_enough else self._by_chance
-        if not best:
+        if most < _ENOUGH and not self.is_most:
             return SearchResult()
+        best = np.flatnonzero(self._counts == most).tolist()
         first = min(best, key=self._order)
         if _NEARLY_ALL * self._others[first] <= self._counts[first]:
             return self._result(best, "")
-        second = self._beside(first) or [row for row in self._by_chance if row not in best]
+        second = self._beside(first)
         if not second:
             return self._result(best, NOTE)
         one, other = (self._rows[row] for row in (first, min(second, key=self._order)))
@@ -104,13 +115,38 @@ class PartialSearch:
             wrong[row, search.tests[test]] &= ~np.array(samples.may_be_right, bool)
         return np.array(wrong.any(1), bool)
 
-    def _of_random_results(self) -> list[int]:
-        """Returns the row whose random results explain more tests than those of all others."""
-        search, tests = self._search, Counter[int]()
+    def _drawn(self) -> NDArray[np.bool_]:
+        """Returns which calls belong to tests in which most entries are random.
+
+        In such a test, a result can equal a mistake's result by chance.
+        """
+        search, found = self._search, np.zeros(len(self._search.came), bool)
+        tests = Counter(test for _, test in search.table.samples)
+        entries = sum(row.is_entry for row in self._rows)
+        for test, count in tests.items():
+            found[search.tests[test]] = 2 * count > entries
+        return found
+
+    def _of_random_results(self, values: NDArray[np.bool_]) -> list[int]:
+        """Returns the row whose random results explain nearly all tests, more than other rows do.
+
+        `values` says which calls return a wrong value. In a test in which the row is not random,
+        there must be none.
+        """
+        search, fitting, asked = self._search, Counter[int](), Counter[int]()
         for row, test in search.table.samples:
-            tests[row] += test not in search.right_tests and search.may_be_a_sample(row, test)
-        (most, count), (_, less) = [*tests.most_common(2), (-1, 0), (-1, 0)][:2]
-        return [most] if count >= _ENOUGH_BY_CHANCE and count > less else []
+            if test not in search.right_tests:
+                asked[row] += 1
+                fitting[row] += search.may_be_a_sample(row, test)
+        (most, count), (_, less) = [*fitting.most_common(2), (-1, 0), (-1, 0)][:2]
+        is_enough = count >= _ENOUGH_BY_CHANCE and count > less
+        if not is_enough or _NEARLY_ALL * count < (_NEARLY_ALL - 1) * asked[most]:
+            return []
+        values = values.copy()
+        for row, test in search.table.samples:
+            if row == most:
+                values[search.tests[test]] = False
+        return [] if values.any() else [most]
 
 
 def _is_another_number(own: Call, right: Call) -> bool:

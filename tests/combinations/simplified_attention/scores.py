@@ -52,7 +52,12 @@ def last_token_left_out(inputs, query):
     return scores
 
 
-@intended("query_scores", "a return inside the loop", "it_is_right_with_one_token_only")
+@intended(
+    "query_scores",
+    "a return inside the loop",
+    "it_is_right_with_one_token_only",
+    "loop_over_the_vector_length",
+)
 def returned_too_early(inputs, query):
     scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
     for i, token in enumerate(inputs):

@@ -44,9 +44,10 @@ def _search(
     results: Sequence[Result],
     rows: dict[str, Sequence[Result]],
     operations: dict[int, str] | None = None,
+    ranks: dict[str, int] | None = None,
 ) -> PartialSearch:
     """Compares an answer's results with those of several mistakes; the right results are X."""
-    size = len(results)
+    size, member = len(results), -1 if ranks is None else 0
 
     def calls(own: Sequence[Result]) -> tuple[Call, ...]:
         kinds = operations or {}
@@ -55,7 +56,10 @@ def _search(
     every = [calls([1] * size), *map(calls, rows.values())]
     cells = np.array([[n + 1] * size for n in range(len(rows))], np.int16)
     table = Table(
-        tuple(Row(name, f"Is it {name}?", words=name) for name in rows),
+        tuple(
+            Row(name, f"Is it {name}?", (ranks or {}).get(name, 0), words=name, member=member)
+            for name in rows
+        ),
         tuple(tuple(of_row[at] for of_row in every) for at in range(size)),
         cells,
         (0,) * size,
@@ -120,6 +124,20 @@ def test_nearly_all_calls_mean_a_single_mistake() -> None:
     assert (_names(found), found.note) == (["twice"], "")
 
 
+def test_a_few_of_many_calls_are_not_enough() -> None:
+    few: dict[str, Sequence[Result]] = {"twice": [2] * 40}
+    assert _names(_search([2] * 3 + [3] * 37, few).found()) == []
+    assert _names(_search([2] * 4 + [3] * 36, few).found()) == ["twice"]
+
+
+def test_a_change_to_any_step_must_explain_every_value() -> None:
+    def of(rank: int) -> list[str]:
+        search = _search([2, 2, 2, 3], {"twice": [2] * 4}, ranks={"twice": rank})
+        return _names(search.found())
+
+    assert (of(0), of(43)) == (["twice"], [])
+
+
 def test_gradients_contradict_nothing() -> None:
     of_gradients = dict.fromkeys((3, 4), "gradients")
     found = _search([2, 2, 2, 1, 7], {"twice": [2] * 5}, of_gradients).found()
@@ -133,29 +151,36 @@ def test_another_dtype_hides_no_mistake_and_alone_is_none() -> None:
     assert _names(_search([double] * 3, {"half": half}).found()) == []
 
 
-@pytest.mark.parametrize(("fitting", "names"), [(2, ["random"]), (1, [])])
-def test_random_results_must_fit_two_tests(fitting: int, names: list[str]) -> None:
+TESTS = {f"test {number}": slice(number, number + 1) for number in range(6)}
+
+
+def _dropped(rate: float) -> AnswerRecord:
+    return _random((torch.rand(40, 50) >= rate).float())
+
+
+def _samples(rate: float) -> Samples:
+    return Samples(tuple(_dropped(rate) for _ in range(20)), (False,))
+
+
+@pytest.mark.parametrize(
+    ("fitting", "is_random", "names"), [(5, 6, ["random"]), (4, 6, []), (5, 5, [])]
+)
+def test_random_results_must_fit_nearly_all_tests(
+    fitting: int, is_random: int, names: list[str]
+) -> None:
     torch.manual_seed(0)
-    tests = {f"test {number}": slice(number, number + 1) for number in range(3)}
-
-    def dropped(rate: float) -> AnswerRecord:
-        return _random((torch.rand(40, 50) >= rate).float())
-
-    def samples(rate: float) -> Samples:
-        return Samples(tuple(dropped(rate) for _ in range(20)), (False,))
-
-    right = tuple((_record([1]).calls[0], *dropped(0.5).calls) for _ in tests)
-    rates = [0.1 if number < fitting else 0.5 for number in range(3)]
-    given: Any = _GivenByTest({test: dropped(r) for test, r in zip(tests, rates, strict=True)})
+    rates = [0.1] * fitting + [0.5] * (6 - fitting)
+    given: Any = _GivenByTest({t: _dropped(r) for t, r in zip(TESTS, rates, strict=True)})
+    random = [*TESTS][:is_random]
     table = Table(
         (Row("random", "Is it random?"), Row("other", "Is it?")),
-        right,
-        np.ones((2, 3), np.int16),
-        (0, 0, 0),
-        {(0, test): samples(0.1) for test in tests} | {(1, test): samples(0.9) for test in tests},
+        tuple((_record([1]).calls[0], *_dropped(0.5).calls) for _ in TESTS),
+        np.ones((2, 6), np.int16),
+        (0,) * 6,
+        {(0, t): _samples(0.1) for t in random} | {(1, t): _samples(0.9) for t in random},
         {},
     )
-    assert _names(PartialSearch(Search(table, tests, given, lambda *_: None)).found()) == names
+    assert _names(PartialSearch(Search(table, TESTS, given, lambda *_: None)).found()) == names
 
 
 class _GivenByTest:
