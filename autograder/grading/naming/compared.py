@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...suite.compare import is_rounding
-from ...worker.execution import tensors_in
+from ...worker.execution import changed, tensors_in
 from ..judging.requests import gradients_of, is_named_tensors, outcome_of, values_of
 from .record import OF_GRADIENTS, THROUGH_NAN, UNCHANGED, Request
 
@@ -26,14 +26,14 @@ def compared_parts(request: Request, value: Any) -> Any:
     if operation in ("call", "forward"):
         (args,) = asked
         outcome = outcome_of(value, args)
-        after = list(outcome.inputs_after)
-        return outcome.value, UNCHANGED if _is_same(args, after) else after
+        after = changed(list(args), list(outcome.inputs_after))
+        return outcome.value, UNCHANGED if after is None else after
     if operation in OF_GRADIENTS:
         found = gradients_of(value, request[2])
         if not _is_finite(found.value):
             return found.value, THROUGH_NAN
-        inputs, weights = _for_ones([list(found.inputs), dict(found.weights)], _size(request[3]))
-        inputs, weights = _without_zeros([inputs, weights])
+        scaled = _for_ones([list(found.inputs), dict(found.weights)], _size(request[3]))
+        inputs, weights = _without_zeros(scaled)
         return found.value, inputs, _by_name(weights), *found.left
     if operation in ("steps", "layer_steps"):
         return values_of(value, len(*asked))
@@ -54,13 +54,14 @@ def _for_ones(gradients: Any, size: float) -> Any:
     return _each(gradients, lambda g: g / size if size != 1 and g.is_floating_point() else g)
 
 
-def _without_zeros(gradients: Any) -> Any:
+def _without_zeros(gradients: list[Any]) -> Any:
     """Replaces gradients that are pure rounding errors with None, because suites accept both.
 
     The errors of a sum whose terms cancel grow with the largest of all gradients.
     """
-    plain = [tensor for tensor in _tensors_of(gradients) if _is_number(tensor)]
-    sizes = [float(tensor.abs().max()) for tensor in plain if tensor.numel()]
+    every = tensors_in([gradients[0], [*gradients[1].values()]])
+    plain = (tensor for tensor in every if _is_number(tensor) and tensor.numel())
+    sizes = (float(tensor.abs().max()) for tensor in plain)
     largest = max(filter(math.isfinite, sizes), default=0.0)
 
     def is_zero(gradient: torch.Tensor) -> bool:
@@ -72,12 +73,6 @@ def _without_zeros(gradients: Any) -> Any:
 
 def _is_number(gradient: torch.Tensor) -> bool:
     return gradient.device.type != "meta" and gradient.is_floating_point()
-
-
-def _tensors_of(gradients: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-    _each(gradients, found.append)
-    return found
 
 
 def _each(gradients: Any, of: Callable[[torch.Tensor], Any]) -> Any:
@@ -99,18 +94,3 @@ def _is_finite(value: Any) -> bool:
         tensor.device.type == "meta" or bool(tensor.isfinite().all())
         for tensor in tensors_in(value)
     )
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Returns whether a call has left its arguments unchanged."""
-    if isinstance(one, torch.Tensor):
-        same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
-            *(other.dtype, other.shape),
-            other.device,
-        )
-        return same and (one.device.type == "meta" or torch.equal(one, other))
-    if isinstance(one, tuple | list):
-        return (
-            type(one) is type(other) and len(one) == len(other) and all(map(_is_same, one, other))
-        )
-    return type(one) is type(other) and bool(one == other)

@@ -22,7 +22,6 @@ from .search import Search, SearchResult
 _ENOUGH, _ENOUGH_BY_CHANCE = 3, 2
 #: how many calls must be explained for each other wrong call if a mistake seems to be the only one
 _NEARLY_ALL = 5
-
 #: a mistake must explain at least one in this many of the wrong calls
 _LEAST = 10
 
@@ -52,8 +51,8 @@ class PartialSearch:
         self._counts, self._others = self._explained.sum(1), (others & ~alike).sum(1)
         #: whether a row explains most of the wrong calls
         self.is_most = bool((self._counts > self._others).any())
-        by_chance = self._of_random_results(others & ~raised)
-        self._by_chance = [row for row in by_chance if possible[row]]
+        found = self._of_random_results(others & ~raised)
+        self._by_chance = [row for row in found if possible[row]]
 
     def found(self) -> SearchResult:
         """Returns the rows that explain the most calls, and are not contradicted.
@@ -139,14 +138,10 @@ class PartialSearch:
                 asked[row] += 1
                 fitting[row] += search.may_be_a_sample(row, test)
         (most, count), (_, less) = [*fitting.most_common(2), (-1, 0), (-1, 0)][:2]
-        is_enough = count >= _ENOUGH_BY_CHANCE and count > less
-        if not is_enough or _NEARLY_ALL * count < (_NEARLY_ALL - 1) * asked[most]:
-            return []
-        values = values.copy()
-        for row, test in search.table.samples:
-            if row == most:
-                values[search.tests[test]] = False
-        return [] if values.any() else [most]
+        is_enough = count >= max(_ENOUGH_BY_CHANCE, less + 1)
+        is_enough &= _NEARLY_ALL * count >= (_NEARLY_ALL - 1) * asked[most]
+        drawn = sum(values[search.tests[t]].sum() for row, t in search.table.samples if row == most)
+        return [most] if is_enough and drawn == values.sum() else []
 
 
 def _is_another_number(own: Call, right: Call) -> bool:
