@@ -24,7 +24,7 @@ class Column:
 
     def __init__(self, answers: Sequence[Call]) -> None:
         self._size = len(answers)
-        kinds: dict[object, list[int]] = {}
+        kinds: dict[tuple[str, str, int], list[int]] = {}
         for number, call in enumerate(answers):
             kinds.setdefault(_kind(call), []).append(number)
         self._kinds = {
@@ -44,6 +44,26 @@ class Column:
         if own := self._kinds.get(_kind(call)):
             numbers, forms, _, figures, bounds = own
             found[numbers] = _near(figures, call, bounds).all(1) & (forms == hash(call.form))
+        return found
+
+    def alike(self, call: Call) -> list[int]:
+        """Returns the numbers of results with the call's figures but a different form."""
+        if not (own := self._kinds.get(_kind(call))):
+            return []
+        numbers, forms, _, figures, bounds = own
+        near = _near(figures, call, np.maximum(bounds, call.bounds)).all(1)
+        return [int(number) for number in numbers[near & (forms != hash(call.form))]]
+
+    def numbers_unlike(self, call: Call) -> NDArray[np.bool_]:
+        """Returns, for each result, whether it is a number that does not equal the call.
+
+        Where a result is nan, other code with the same mistake may be right: a variance that
+        divides by `max(D - 1, 1)` instead of `D - 1`.
+        """
+        found = ~self.equal_to(call)
+        for (_, raised, count), (numbers, forms, *_) in self._kinds.items():
+            is_nan = (forms == hash(call.form)) & (count > len(call.figures))
+            found[numbers] &= ~is_nan & (not raised)
         return found
 
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
@@ -75,5 +95,5 @@ def _forms_of_figures(call: Call) -> list[int]:
     return found if len(found) == len(call.figures) else [hash(call.form)] * len(call.figures)
 
 
-def _kind(call: Call) -> object:
+def _kind(call: Call) -> tuple[str, str, int]:
     return call.operation, call.raised, len(call.figures)

@@ -29,7 +29,7 @@ from .record import RecordedAnswers, behaviour_of
 from .rows import Row, name_and_hint
 from .search import Search, SearchResult
 from .table import RowAnswers
-from .unmatched import of_causes, of_parameters, unmatched_rows
+from .unmatched import described_rows, of_causes, of_parameters, unmatched_rows
 
 #: returns a question's replies to a batch, or None if its worker ends
 Ask = Callable[[str, Batch], Replies | None]
@@ -167,5 +167,8 @@ class Diagnosis:
         if members:
             return SearchResult((), members)
         part = PartialSearch(search)
-        described = () if part.is_most else shown()
-        return SearchResult((), described) if described else part.found()
+        found = part.found()
+        if not (found.entries or found.members):
+            return SearchResult((), shown())
+        described = () if part.is_most else described_rows(known, question, asked)
+        return SearchResult((), described) if described else found

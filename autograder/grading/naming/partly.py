@@ -7,14 +7,14 @@ calls and is not contradicted, the answer contains this mistake, or one with the
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .families import is_plain
 from .families.words import frequency_place
-from .record import OF_GRADIENTS, Call
+from .record import OF_GRADIENTS
 from .rows import NOTE, Row
 from .search import Search, SearchResult
 
@@ -39,12 +39,11 @@ class PartialSearch:
         raised = np.array([bool(came.raised) for came, _ in calls], bool)
         # zeros say little, because many mistakes hide everything
         telling = ~raised & np.array([any(came.figures) for came, _ in calls], bool)
-        alike, others = self._alike() & wrong, wrong & ~slopes
-        # a change that applies to any step must explain every value
-        plain = np.array([row.is_entry or is_plain(row.rank) for row in self._rows], bool)
+        alike, others = self._alike(wrong), wrong & ~slopes
         told = np.array([search.tells(row) for row in self._rows], bool)
         possible = told & ~self._contradicted(~wrong & ~slopes)
-        possible &= plain | ~(others & ~raised & ~alike).any(1)
+        # a change that applies to any step must explain every value
+        possible &= search.plain | ~(others & ~raised & ~alike).any(1)
         self._explained = alike & telling & ~self._drawn() & possible[:, None]
         self._explained[_LEAST * self._explained.sum(1) < others.sum()] = False
         #: how many calls each row explains, and how many other calls are wrong
@@ -90,16 +89,16 @@ class PartialSearch:
         most = counts.max()
         return np.flatnonzero(counts == most).tolist() if most >= _ENOUGH else []
 
-    def _alike(self) -> Cells:
-        """Returns, for each row and call, whether the answer has the row's result."""
-        table = self._search.table
-        found = np.zeros(table.cells.shape, bool)
-        for at, (came, right) in enumerate(zip(self._search.came, self._search.right, strict=True)):
-            cells = table.column(at).equal_to(came) | [
-                came.has_equal_numbers(own) and not own.has_equal_numbers(right)
-                for own in table.answers[at]
-            ]
-            found[:, at] = np.append(cells, False)[table.cells[:, at]]
+    def _alike(self, wrong: NDArray[np.bool_]) -> Cells:
+        """Returns, for each row and each wrong call, whether the answer has the row's result."""
+        search, table = self._search, self._search.table
+        found: Cells = search.equal & search.known & wrong
+        for at in np.flatnonzero(wrong).tolist():
+            came, right = search.came[at], search.right[at]
+            for number in table.column(at).alike(came):
+                own = table.answers[at][number]
+                if came.has_equal_numbers(own) and not own.has_equal_numbers(right):
+                    found[table.cells[:, at] == number, at] = True
         return found
 
     def _contradicted(self, right_calls: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -107,9 +106,8 @@ class PartialSearch:
         search, table = self._search, self._search.table
         wrong = np.zeros(table.cells.shape, bool)
         for at in np.flatnonzero(right_calls).tolist():
-            right = search.right[at]
-            cells = [_is_another_number(own, right) for own in table.answers[at]]
-            wrong[:, at] = np.array([*cells, False])[table.cells[:, at]]
+            unlike = table.column(at).numbers_unlike(search.right[at])
+            wrong[:, at] = np.append(unlike, False)[table.cells[:, at]]
         for (row, test), samples in table.samples.items():
             wrong[row, search.tests[test]] &= ~np.array(samples.may_be_right, bool)
         return np.array(wrong.any(1), bool)
@@ -121,9 +119,8 @@ class PartialSearch:
         """
         search, found = self._search, np.zeros(len(self._search.came), bool)
         tests = Counter(test for _, test in search.table.samples)
-        entries = sum(row.is_entry for row in self._rows)
         for test, count in tests.items():
-            found[search.tests[test]] = 2 * count > entries
+            found[search.tests[test]] = 2 * count > sum(row.is_entry for row in self._rows)
         return found
 
     def _of_random_results(self, values: NDArray[np.bool_]) -> list[int]:
@@ -132,23 +129,16 @@ class PartialSearch:
         `values` says which calls return a wrong value. In a test in which the row is not random,
         there must be none.
         """
-        search, fitting, asked = self._search, Counter[int](), Counter[int]()
+        search, fitting, tests_of = self._search, Counter[int](), defaultdict[int, list[str]](list)
         for row, test in search.table.samples:
-            if test not in search.right_tests:
-                asked[row] += 1
-                fitting[row] += search.may_be_a_sample(row, test)
+            tests_of[row].append(test)
+        for row, tests in tests_of.items():
+            drawn = sum(values[search.tests[test]].sum() for test in tests)
+            failing = [test for test in tests if test not in search.right_tests]
+            failing.sort(key=lambda test: search.tests[test].stop - search.tests[test].start)
+            missed = (test for test in failing if not search.may_be_a_sample(row, test))
+            # stop at the first test too many, because it takes long to run a test
+            if drawn == values.sum() and not any(islice(missed, len(failing) // _NEARLY_ALL, None)):
+                fitting[row] = sum(search.may_be_a_sample(row, test) for test in failing)
         (most, count), (_, less) = [*fitting.most_common(2), (-1, 0), (-1, 0)][:2]
-        is_enough = count >= max(_ENOUGH_BY_CHANCE, less + 1)
-        is_enough &= _NEARLY_ALL * count >= (_NEARLY_ALL - 1) * asked[most]
-        drawn = sum(values[search.tests[t]].sum() for row, t in search.table.samples if row == most)
-        return [most] if is_enough and drawn == values.sum() else []
-
-
-def _is_another_number(own: Call, right: Call) -> bool:
-    """Returns whether a row's result is wrong, except for an error, or for nan.
-
-    Where a row has nan, other code with the same mistake may be right: a variance that divides by
-    `max(D - 1, 1)` instead of `D - 1`.
-    """
-    is_nan = own.form == right.form and len(own.figures) > len(right.figures)
-    return not own.raised and not is_nan and not own.equals(right)
+        return [most] if count >= max(_ENOUGH_BY_CHANCE, less + 1) else []

@@ -59,32 +59,28 @@ class Search:
         self.came = [call for test in tests for call in answers.answered(test).calls]
         self.right = [known[n] for known, n in zip(table.answers, table.right, strict=True)]
         is_right = [*map(Call.equals, self.came, self.right)]
-        #: how many calls are not right in each test
-        self._missed = {test: is_right[columns].count(False) for test, columns in tests.items()}
         wrong = [(c, r) for c, r in zip(self.came, self.right, strict=True) if c.is_wrong(r)]
         #: whether every wrong value is nan, which many different mistakes cause
         self.is_nan = bool(wrong) and all(came.is_only_nan(right) for came, right in wrong)
-        self.right_tests = {test for test in tests if not self._missed[test]}
+        self.right_tests = {test for test, columns in tests.items() if all(is_right[columns])}
         self.wrong_first = sorted(tests, key=lambda test: test in self.right_tests)
         self._entries = np.array([row.is_entry for row in table.rows], bool)
-        self._plain = np.array([not r.is_entry and is_plain(r.rank) for r in table.rows], bool)
-        self._known = table.cells != UNKNOWN
-        self._equal = self._cells(lambda at: table.column(at).equal_to(self.came[at]))
+        #: the entries, and the changes to known steps
+        self.plain = np.array([row.is_entry or is_plain(row.rank) for row in table.rows], bool)
+        self.known = table.cells != UNKNOWN
+        #: whether each row has the answer's result in each call, or may have it if it is unknown
+        self.equal = np.zeros(table.cells.shape, bool)
+        for at, came in enumerate(self.came):
+            equal = np.append(table.column(at).equal_to(came), True)
+            self.equal[:, at] = equal[table.cells[:, at]]
         self._learnt: dict[tuple[int, str], Sequence[Call]] = {}
 
     # methods that compare cells, rows and tests
 
-    def _cells(self, holds: Callable[[int], Cells]) -> Cells:
-        """Returns the cells for which a condition holds, or may hold because they are unknown."""
-        found = np.zeros(self.table.cells.shape, bool)
-        for at in range(len(self.table.answers)):
-            found[:, at] = np.append(holds(at), True)[self.table.cells[:, at]]
-        return found
-
     def _learn(self, row: int, test: str) -> bool:
         """Computes a row's results in a test if they are unknown; returns False if this fails."""
         columns = self.tests[test]
-        if self._known[row, columns].all():
+        if self.known[row, columns].all():
             return True
         self._calls_left -= columns.stop - columns.start
         if self._calls_left < 0:
@@ -93,8 +89,8 @@ class Search:
         if own is None:
             return False
         self._learnt[row, test] = own.calls
-        self._equal[row, columns] = [*map(Call.equals, own.calls, self.came[columns])]
-        self._known[row, columns] = True
+        self.equal[row, columns] = [*map(Call.equals, own.calls, self.came[columns])]
+        self.known[row, columns] = True
         return True
 
     def _own(self, row: int, test: str) -> Sequence[Call]:
@@ -124,7 +120,7 @@ class Search:
         """Returns entries with the answer's results or, if none, those that may fit by chance."""
         rows = np.flatnonzero(self._entries).tolist()
         by_chance = sorted({row for row, _ in self.table.samples})
-        found = [row for row in rows if self._equal[row].all()] or [
+        found = [row for row in rows if self.equal[row].all()] or [
             row for row in by_chance if self._all(row, self._fits)
         ]
         if self.is_right:
@@ -146,7 +142,7 @@ class Search:
                 break
             if (
                 self.tells(own)
-                and self._equal[row].all()
+                and self.equal[row].all()
                 and self._all(row, self._is)
                 and self._is_carried(row)
             ):
@@ -206,13 +202,13 @@ class Search:
         wrong = np.array([*map(Call.is_wrong, self.came, self.right)], bool)
         if not (missing.any() and (wrong & ~missing).any()):
             return []
-        rows, alike = self.table.rows, (self._equal & missing).sum(1)
-        equal = (self._equal | missing).all(1) & (self._entries | self._plain)
+        rows, alike = self.table.rows, (self.equal & missing).sum(1)
+        equal = (self.equal | missing).all(1) & self.plain
         exact = sorted(np.flatnonzero(equal).tolist(), key=lambda row: rows[row].rank)
         by_chance = sorted({row for row, _ in self.table.samples})
         fits = [*islice((row for row in exact if self._all(row, self._is_beside_errors)), 1)]
         fits = fits or [row for row in by_chance if self._all(row, self._is_beside_errors)]
-        known = np.flatnonzero(self._known.all(1) & (alike > 0)).tolist()
+        known = np.flatnonzero(self.known.all(1) & (alike > 0)).tolist()
         lacks = [row for row in known if self._all(row, self._only_lacks_errors)]
         other = rows[max(lacks, key=lambda r: (alike[r], -rows[r].rank))] if lacks else UNRAISED
         return [Row.of_both(rows[row], other) for row in fits] if len(fits) == 1 else []

@@ -66,11 +66,18 @@ BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Looks for a row about parameters, errors, results, chance or calls, in this order."""
     return (
+        described_rows(known, question, answers)
+        or _of_chance(known, question, answers)
+        or _of_calls(known, question, answers)
+    )
+
+
+def described_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
+    """Looks for a row about parameters, errors or results, for which no test has to run."""
+    return (
         of_parameters(known, question, answers)
         or of_causes(known, question, answers)
         or _of_results(known, question, answers)
-        or _of_chance(known, question, answers)
-        or _of_calls(known, question, answers)
     )
 
 
