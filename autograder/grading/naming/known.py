@@ -32,7 +32,7 @@ from .record import PASSED, AnswerRecord
 from .rows import Row
 from .store import Store
 from .table import SAMPLES, Samples, Table, TableMaker
-from .where import CallDeclaration
+from .where import CallDeclaration, RequestFacts
 
 #: the version of the tables' contents. Increase it if rows, figures or the choice of members change
 #: in a way that the solution's results do not show
@@ -102,12 +102,13 @@ class KnownMistakes:
         return columns
 
     @cache  # noqa: B019
-    def calls(self, question: str) -> CallDeclaration | None:
-        """Returns the suite's declaration of a question's calls, or None if there is none."""
+    def facts(self, question: str, test: str) -> Sequence[RequestFacts | None]:
+        """Returns facts about a test's requests, as far as the suite declares the calls."""
+        requests = self.probe(question).requests[test]
         for traits in declarations(self._exercise.hidden_suite):
             if traits.question == question:
-                return CallDeclaration(traits, self._namespace[question])
-        return None
+                return CallDeclaration(traits, self._namespace[question]).facts(requests)
+        return [None] * len(requests)
 
     @cache  # noqa: B019
     def table(self, question: str) -> Table:

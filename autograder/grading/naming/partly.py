@@ -8,7 +8,7 @@ calls and is not contradicted, the answer contains this mistake, or one with the
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import islice
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +106,7 @@ class PartialSearch:
         search, table = self._search, self._search.table
         wrong = np.zeros(table.cells.shape, bool)
         for at in np.flatnonzero(right_calls).tolist():
-            unlike = table.column(at).numbers_unlike(search.right[at])
+            unlike = table.is_unlike_right(at)
             wrong[:, at] = np.append(unlike, False)[table.cells[:, at]]
         for (row, test), samples in table.samples.items():
             wrong[row, search.tests[test]] &= ~np.array(samples.may_be_right, bool)
@@ -136,9 +136,16 @@ class PartialSearch:
             drawn = sum(values[search.tests[test]].sum() for test in tests)
             failing = [test for test in tests if test not in search.right_tests]
             failing.sort(key=lambda test: search.tests[test].stop - search.tests[test].start)
-            missed = (test for test in failing if not search.may_be_a_sample(row, test))
-            # stop at the first test too many, because it takes long to run a test
-            if drawn == values.sum() and not any(islice(missed, len(failing) // _NEARLY_ALL, None)):
-                fitting[row] = sum(search.may_be_a_sample(row, test) for test in failing)
+            if drawn == values.sum() and self._fit(row, failing, run=False):
+                fitting[row] = self._fit(row, failing)
         (most, count), (_, less) = [*fitting.most_common(2), (-1, 0), (-1, 0)][:2]
         return [most] if count >= max(_ENOUGH_BY_CHANCE, less + 1) else []
+
+    def _fit(self, row: int, failing: Sequence[str], run: bool = True) -> int:
+        """Returns how many tests a row's random results explain, or 0 if it isn't nearly all."""
+        missed, most_missed = 0, len(failing) // _NEARLY_ALL
+        for test in failing:  # stop at the first test too many, because it takes long to run a test
+            missed += not self._search.may_be_a_sample(row, test, run)
+            if missed > most_missed:
+                return 0
+        return len(failing) - missed

@@ -12,6 +12,7 @@ import itertools
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from .record import (
     Request,
     answered,
     in_words,
+    measured,
 )
 
 Replies = Sequence[RawReply]
@@ -154,19 +156,22 @@ class Probe:
         """Returns the record of the replies to a test, or to only the first of its requests."""
         return answered(events_of(self.requests[test][: len(replies)], replies))
 
-    def judged(self, test: str, replies: Replies) -> AnswerRecord:
-        """Runs a test on known replies; returns a record with the test's message and the shares."""
+    def message(self, test: str, replies: Replies) -> str:
+        """Runs a test on known replies; returns the test's message without numbers."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
                 run = self._runner.run_test
                 outcome = run(self._suite, self._question, test, replayed, self._seed)
         except RequestNotPlanned:
-            words = OFF_PLAN
-        else:
-            result = test_result(outcome)
-            words = in_words(short_message(result.message)) if not result.passed else PASSED
-        return answered(events_of(self.requests[test], replies), words, with_shares=True)
+            return OFF_PLAN
+        result = test_result(outcome)
+        return in_words(short_message(result.message)) if not result.passed else PASSED
+
+    def judged(self, test: str, replies: Replies) -> AnswerRecord:
+        """Returns the record of a test with shares and with the test's message."""
+        events = events_of(self.requests[test], replies)
+        return replace(measured(events), words=self.message(test, replies))
 
     def _seeded(self, test: str, time: int = 0) -> Request:
         return "seed", zlib.crc32(f"{self._seed} {test} {time}".encode())
@@ -191,7 +196,9 @@ class ProbeReplies:
     def __init__(self, probe: Probe, replies: Replies) -> None:
         self._probe = probe
         self._replies = probe.split(replies)
+        self._events: dict[str, Sequence[Event]] = {}
         self._answered: dict[str, AnswerRecord] = {}
+        self._measured: dict[str, AnswerRecord] = {}
         self._judged: dict[str, AnswerRecord] = {}
 
     @cached_property
@@ -207,18 +214,31 @@ class ProbeReplies:
     def answered(self, test: str) -> AnswerRecord:
         """Returns the answer's record in a test."""
         if test not in self._answered:
-            self._answered[test] = self._probe.answered(test, self._replies[test])
+            self._answered[test] = answered(self._events_of(test))
         return self._answered[test]
 
     def errors(self, test: str) -> Sequence[str]:
         """Returns the error message for each request in a test, or "" if no error was raised."""
         return [_error(reply) for reply in self._replies[test]]
 
+    def measured(self, test: str) -> AnswerRecord:
+        """Returns the record of a test with shares, but without the test's message."""
+        if test not in self._measured:
+            self._measured[test] = measured(self._events_of(test))
+        return self._measured[test]
+
     def judged(self, test: str) -> AnswerRecord:
         """Returns the record of a test in the form that can be compared with stochastic answers."""
         if test not in self._judged:
-            self._judged[test] = self._probe.judged(test, self._replies[test])
+            words = self._probe.message(test, self._replies[test])
+            self._judged[test] = replace(self.measured(test), words=words)
         return self._judged[test]
+
+    def _events_of(self, test: str) -> Sequence[Event]:
+        if test not in self._events:
+            requests = self._probe.requests[test]
+            self._events[test] = [*events_of(requests, self._replies[test])]
+        return self._events[test]
 
 
 class _Replayed(RequestImplementation):

@@ -154,19 +154,20 @@ class AnswerRecord:
         return is_as_long and all(map(Call.equals, self.calls, other.calls))
 
     @cached_property
-    def signature(self) -> tuple[object, ...]:
-        """The record without numbers; it is equal for answers that are random in the same way."""
-        forms = tuple((call.operation, call.raised, call.form) for call in self.calls)
-        return self.words, forms
+    def forms(self) -> tuple[object, ...]:
+        """The calls without numbers; equal for answers that are random in the same way."""
+        return tuple((call.operation, call.raised, call.form) for call in self.calls)
 
-    def is_among(self, samples: Sequence[AnswerRecord]) -> bool:
+    def is_among(self, samples: Iterable[AnswerRecord]) -> bool:
         """Returns whether the answer is of the same kind as these samples, and in their range.
 
         The answer's shares must be in or near the range of shares in the samples with the same
-        signature. If few samples were drawn, the same signature is enough. If many samples were
-        drawn but too few of them have the answer's signature, the answer does not count as similar.
+        forms and message (if the answer's message is known). If few samples were drawn, this is
+        enough. If many samples were drawn but too few of them have the answer's forms and message,
+        the answer does not count as similar.
         """
-        alike = [sample for sample in samples if sample.signature == self.signature]
+        samples = [*samples]
+        alike = [s for s in samples if s.forms == self.forms and self.words in ("", s.words)]
         if len(samples) < _ENOUGH:
             return bool(alike)
         return len(alike) >= _ENOUGH and all(
@@ -187,21 +188,26 @@ class AnswerRecord:
 
 
 class RecordedAnswers(Protocol):
-    """An answer's records, keyed by test; `judged` is for stochastic answers."""
+    """An answer's records, keyed by test; the last two are for stochastic answers."""
 
     def answered(self, test: str) -> AnswerRecord:
         """Returns the record of one test."""
+
+    def measured(self, test: str) -> AnswerRecord:
+        """Returns the record in a test, with shares, but not necessarily with the message."""
 
     def judged(self, test: str) -> AnswerRecord:
         """Returns the record in a test, with the test's message and shares."""
 
 
-def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> AnswerRecord:
-    """Converts an answer's events in a test to a record.
+def answered(events: Iterable[Event]) -> AnswerRecord:
+    """Converts an answer's events in a test to a record."""
+    return AnswerRecord(tuple(_call(event, with_shares=False) for event in events))
 
-    Shares and the test's message are needed only to compare stochastic answers.
-    """
-    return AnswerRecord(tuple(_call(event, with_shares) for event in events), words)
+
+def measured(events: Iterable[Event]) -> AnswerRecord:
+    """Converts events to a record with shares, which can be compared with stochastic answers."""
+    return AnswerRecord(tuple(_call(event, with_shares=True) for event in events))
 
 
 def in_words(message: str) -> str:
@@ -246,8 +252,8 @@ def _call(event: Event, with_shares: bool) -> Call:
     largest = largest_of(tensors[:_MOST_TENSORS]) if event.operation in OF_GRADIENTS else None
     pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in figures_of(tensor, largest)]
     figures, bounds = tuple(figure for figure, _ in pairs), tuple(bound for _, bound in pairs)
-    measured = tensors[:_MOST_TENSORS] if with_shares else []
-    shares = tuple(share for tensor in measured for share in shares_of(tensor))
+    shown = tensors[:_MOST_TENSORS] if with_shares else []
+    shares = tuple(share for tensor in shown for share in shares_of(tensor))
     return Call(event.operation, event.raised, form, figures, bounds, shares)
 
 

@@ -172,8 +172,11 @@ class Search:
         """Returns whether a row's results in a test equal the answer's, or may do so by chance."""
         return self._is(row, test) or self.may_be_a_sample(row, test)
 
-    def may_be_a_sample(self, row: int, test: str) -> bool:
-        """Returns whether an entry that depends on chance may have given the answer's results."""
+    def may_be_a_sample(self, row: int, test: str, run: bool = True) -> bool:
+        """Returns whether an entry that depends on chance may have given the answer's results.
+
+        If `run` is false, the test's message is not compared, for which the test has to run.
+        """
         samples = self.table.samples.get((row, test))
         if samples is None:
             return False
@@ -181,7 +184,9 @@ class Search:
         calls = zip(self.came[columns], self.right[columns], samples.may_be_right, strict=True)
         if any(came.equals(right) and not may_be for came, right, may_be in calls):
             return False  # the answer is right in a call in which the entry never is
-        return self.answers.judged(test).is_among(samples.judged)
+        if not self.answers.measured(test).is_among(samples.judged):
+            return False
+        return not run or self.answers.judged(test).is_among(samples.judged)
 
     def _fails_alike(self, row: int) -> bool:
         """Returns whether an entry and an answer with only right replies get equal messages."""

@@ -36,6 +36,7 @@ SAMPLES = 6
 _ALIKE = 3
 UNKNOWN = -1
 Numbers = NDArray[np.float64]
+Cells = NDArray[np.bool_]
 #: the operation that returns a layer's parameters, which say something even if the layer can't be
 #: called
 _WEIGHTS = "weights"
@@ -103,12 +104,26 @@ class Table:
     pairs: Pairs = field(default_factory=Pairs)
     checks: str = ""
     _columns: dict[int, Column] = field(default_factory=dict, compare=False, repr=False)
+    _right: dict[object, Cells] = field(default_factory=dict, compare=False, repr=False)
 
     def column(self, at: int) -> Column:
         """Returns the distinct results for a request, in arrays."""
         if at not in self._columns:
             self._columns[at] = Column(self.answers[at])
         return self._columns[at]
+
+    def is_unlike_right(self, at: int) -> Cells:
+        """Returns, for each result of a request, whether it is a number that is wrong."""
+        if at not in self._right:
+            self._right[at] = self.column(at).numbers_unlike(self.answers[at][self.right[at]])
+        return self._right[at]
+
+    def right_figures(self, at: int, count: int) -> Cells:
+        """Returns, for each result of a request, which of its first `count` figures are right."""
+        if (at, count) not in self._right:
+            right = self.answers[at][self.right[at]]
+            self._right[at, count] = self.column(at).figures_equal_to(right, count)
+        return self._right[at, count]
 
     @property
     def right_rows(self) -> frozenset[int]:
@@ -213,6 +228,8 @@ class RowAnswers:
             return samples.judged[0]
         words = self.table.words.get((self.row, test), "")
         return AnswerRecord(self.answered(test).calls, words)
+
+    measured = judged
 
 
 #: returns a row's results in some tests, or None if it can't be executed

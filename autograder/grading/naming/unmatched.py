@@ -12,7 +12,7 @@ from .known import KnownMistakes
 from .probe import ProbeReplies
 from .record import OF_GRADIENTS, OFF_PLAN, PASSED, UNCHANGED, AnswerRecord, Call
 from .rows import Row
-from .where import SHOWN, CallFacts, where_right
+from .where import SHOWN, CallFacts, cases_of, where_right
 
 #: hints by topic
 _LEADS: Mapping[str, str] = SHOWN["leads"]
@@ -145,10 +145,9 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
     if wrong and all(asked.raised and not own.raised for own, asked in wrong):
         return [_of_family(CHECK)]
     cases: list[CallFacts] = []
-    calls = known.calls(question)
-    for test, requests in known.probe(question).requests.items():
-        came, right = answers.answered(test).calls, known.right(question, test).calls
-        cases += calls.cases(requests, came, right) if calls else []
+    for test in known.tests(question):
+        calls = answers.answered(test).calls, known.right(question, test).calls
+        cases += cases_of(known.facts(question, test), *calls)
     words, sentence, lead = where_right(cases)
     if words:
         return [_shown(words, lead, sentence)]

@@ -59,6 +59,10 @@ class CallFacts:
         return tuple(sorted(self.sizes.items())), tuple(sorted(self.facts.items()))
 
 
+#: a call's sizes, other facts about it, and its leading sizes
+RequestFacts = tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class CallDeclaration:
     """A question's declaration of its calls: the shapes in letters, and the optional arguments."""
@@ -66,29 +70,20 @@ class CallDeclaration:
     traits: Traits
     solution: Any
 
-    def cases(
-        self, requests: Sequence[Request], answer: Sequence[Call], right: Sequence[Call]
-    ) -> Iterator[CallFacts]:
-        """Yields the calls in a test, except those that raise an expected error."""
+    def facts(self, requests: Sequence[Request]) -> list[RequestFacts | None]:
+        """Returns the sizes and other facts of a test's requests, or None if there are none."""
         built: dict[Any, Sequence[Any]] = {}
-        for request, came, asked in zip(requests, answer, right, strict=True):
-            operation, number, *rest = request
-            is_right = came.equals(asked)
+        found: list[RequestFacts | None] = []
+        for operation, number, *rest in requests:
             if operation == "build":
                 built[number] = rest[1]
             elif operation == "restore":
                 built[rest[0]] = built.get(number, ())
-            elif operation in (*_CALLS, *OF_GRADIENTS) and not (asked.raised and is_right):
-                sizes, facts, leading = self._facts_of_call(built.get(number, ()), rest[0])
-                is_telling = operation in _CALLS and facts.get(_ON_CPU, True)
-                is_telling &= all(n != 1 for letter, n in sizes.items() if letter not in _RATIOS)
-                is_telling &= not {1, *sizes.values()} & {*leading}
-                raised = bool(came.raised), bool(asked.raised)
-                yield CallFacts(sizes, facts, is_right, is_telling, *raised)
+            is_call = operation in (*_CALLS, *OF_GRADIENTS)
+            found.append(self._facts_of(built.get(number, ()), rest[0]) if is_call else None)
+        return found
 
-    def _facts_of_call(
-        self, given: Sequence[Any], args: Sequence[Any]
-    ) -> tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]:
+    def _facts_of(self, given: Sequence[Any], args: Sequence[Any]) -> RequestFacts:
         """Returns a call's sizes, facts and leading sizes; its layer was built with `given`."""
         pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
         leading = next(_leading(pairs), None)
@@ -170,6 +165,21 @@ def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
         parts = [part for part in item.shape.split() if part != LEADING]
         for part, size in zip(reversed(parts), reversed(arg.shape), strict=False):
             yield part, letters_of(part), size
+
+
+def cases_of(
+    known: Sequence[RequestFacts | None], answer: Sequence[Call], right: Sequence[Call]
+) -> Iterator[CallFacts]:
+    """Yields the calls in a test, except those that raise an expected error."""
+    for found, came, asked in zip(known, answer, right, strict=True):
+        is_right = came.equals(asked)
+        if found and not (asked.raised and is_right):
+            sizes, facts, leading = found
+            is_telling = came.operation in _CALLS and facts.get(_ON_CPU, True)
+            is_telling &= all(n != 1 for letter, n in sizes.items() if letter not in _RATIOS)
+            is_telling &= not {1, *sizes.values()} & {*leading}
+            raised = bool(came.raised), bool(asked.raised)
+            yield CallFacts(sizes, facts, is_right, is_telling, *raised)
 
 
 # functions about conditions that hold for the correct calls

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from autograder.grading.naming.partly import PartialSearch
-from autograder.grading.naming.record import AnswerRecord, Call, Event, answered
+from autograder.grading.naming.record import AnswerRecord, Call, Event, answered, measured
 from autograder.grading.naming.rows import NOTE, Row
 from autograder.grading.naming.search import Search, SearchResult
 from autograder.grading.naming.table import Samples, Table
@@ -190,9 +190,11 @@ class _GivenByTest:
     def answered(self, test: str) -> AnswerRecord:
         return replace(self._records[test], words="")
 
+    measured = answered
+
     def judged(self, test: str) -> AnswerRecord:
         return self._records[test]
 
 
 def _random(value: torch.Tensor) -> AnswerRecord:
-    return answered([Event("call", value)], "wrong", with_shares=True)
+    return replace(measured([Event("call", value)]), words="wrong")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from autograder.grading.naming.record import Event, Request, answered
-from autograder.grading.naming.where import CallDeclaration, CallFacts, where_right
+from autograder.grading.naming.where import CallDeclaration, CallFacts, cases_of, where_right
 from autograder.suite.traits import InputPair, Size, Tensor, Traits
 
 _ATTENTION = Traits("attend", [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")])
@@ -39,7 +39,7 @@ def _cases(
     requests: list[Request] = [("call", "attend", args) for args in calls]
     right = answered([Event("call", torch.ones(1)) for _ in calls]).calls
     own = answered([Event("call", torch.ones(1) * (2 - is_right(*args))) for args in calls]).calls
-    return list(CallDeclaration(traits, _attend).cases(requests, own, right))
+    return list(cases_of(CallDeclaration(traits, _attend).facts(requests), own, right))
 
 
 def _words(cases: Sequence[CallFacts]) -> str:
@@ -116,7 +116,8 @@ def test_a_coinciding_leading_size_may_make_any_answer_right() -> None:
     for dims, condition in ((1, "without a batch"), (2, "with exactly one leading dimension")):
         fits = [len(shape) == dims or shape[-1] in shape[:-1] for shape in shapes]
         came = answered([Event("call", torch.ones(1) * (2 - fit)) for fit in fits]).calls
-        assert _words(list(calls.cases(requests, came, right))) == f"it is right {condition} only"
+        cases = list(cases_of(calls.facts(requests), came, right))
+        assert _words(cases) == f"it is right {condition} only"
 
 
 def test_a_missing_error_is_not_described_by_cases() -> None:
@@ -132,7 +133,7 @@ def test_memory_order_may_explain_errors() -> None:
     failing = [Event("call", torch.ones(1)) for _ in tensors]
     failing += [Event("call", raised="RuntimeError") for _ in turned]
     calls = CallDeclaration(Traits("f", [Tensor("B T d")]), _attend)
-    cases = list(calls.cases(requests, answered(failing).calls, right))
+    cases = list(cases_of(calls.facts(requests), answered(failing).calls, right))
     assert _words(cases) == "it works for tensors that are contiguous only"
 
 
@@ -144,7 +145,7 @@ def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
         ("forward", 1, [torch.ones(2, 5, 8), past]),
     ]
     calls = answered([Event(request[0]) for request in requests]).calls
-    (case,) = CallDeclaration(_LAYER, _Layer).cases(requests, calls, calls)
+    (case,) = cases_of(CallDeclaration(_LAYER, _Layer).facts(requests), calls, calls)
     assert case.sizes == {"H": 2, "d": 4, "B": 2, "T": 5, "P": 6}
     assert case.is_right and case.is_telling
     assert case.facts["where `past` is given"] and not case.facts["where `past` is left out"]
@@ -154,7 +155,7 @@ def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
 def test_an_expected_error_explains_nothing() -> None:
     raised = answered([Event("call", raised="ValueError")]).calls
     requests: list[Request] = [("call", "attend", _SIZES[0])]
-    assert not list(CallDeclaration(_ATTENTION, _attend).cases(requests, raised, raised))
+    assert not list(cases_of(CallDeclaration(_ATTENTION, _attend).facts(requests), raised, raised))
 
 
 def test_another_default_is_right_where_the_number_is_given() -> None:
@@ -167,4 +168,5 @@ def test_another_default_is_right_where_the_number_is_given() -> None:
     right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
     own = answered([Event("call", torch.ones(1) * n) for n in [1] * 5 + [2] * 5]).calls
     calls = CallDeclaration(Traits("angles", [Tensor("T")]), angles)
-    assert _words([*calls.cases(requests, own, right)]) == "it is right where `base` is given only"
+    cases = [*cases_of(calls.facts(requests), own, right)]
+    assert _words(cases) == "it is right where `base` is given only"
