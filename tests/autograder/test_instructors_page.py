@@ -24,7 +24,7 @@ import pytest
 from autograder.records import SubmissionResult
 from autograder.results.file import read_results
 
-from .forked_commands import commands_in
+from .forks import commands_in
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")

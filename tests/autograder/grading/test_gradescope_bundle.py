@@ -18,7 +18,7 @@ import pytest
 from autograder.authoring import gradescope_bundle
 from autograder.course import load_course
 
-from ..forked_commands import commands_in
+from ..forks import commands_in
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPECTED = json.loads((ROOT / "examples" / "expected.json").read_text())

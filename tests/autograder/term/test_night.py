@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ..forked_commands import commands_in
+from ..forks import commands_in
 from .courses import REPOSITORY, nightly_script
 
 RIGHT, WRONG = "simplified_attention", "causal_attention"
