@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from ..errors import AnswerFault, AnswerTimeout
+from ..errors import AnswerFault, AnswerTimeout, SandboxError
 from ..records import Assignment, Exercise, ExerciseStatus, Limits, QuestionResult
 from ..sandbox import Budget, ForkServer
 from ..sandbox.replies import Batch, RawReply
@@ -100,6 +101,7 @@ class ExerciseGrader:
                 notes.append(_about_lending(result.question, names))
         if task.ruled and (ways := evasions(answers.text, answers.questions)):
             notes.append(_about_evasions(sorted(task.ruled), ways))
+        notes += [_about_naming(*failure) for failure in task.not_named.items()]
         return tuple(results), tuple(notes)
 
     def _again(
@@ -162,13 +164,19 @@ class ExerciseGrader:
             if place in task.watch.left_out:
                 named.append(result)
                 continue
-            task.watch.enter_tables()
-            diagnosis.prepare(result)
-            task.watch.enter(place)
-            if diagnosis.may_keep_draws(result):
-                worker.close()
-            ask = partial(_probed, task, worker)
-            named.append(diagnosis.explain(result, ask, task.answers.text))
+            try:
+                task.watch.enter_tables()
+                diagnosis.prepare(result)
+                task.watch.enter(place)
+                if diagnosis.may_keep_draws(result):
+                    worker.close()
+                ask = partial(_probed, task, worker)
+                named.append(diagnosis.explain(result, ask, task.answers.text))
+            except SandboxError:
+                raise
+            except Exception as error:  # a fault in the search must not cost the student a verdict
+                named.append(result)
+                task.not_named[result.question] = error
         return named
 
     def _worker_of(
@@ -224,6 +232,8 @@ class _Task:
     watch: Watch
     ruled: set[str] = field(default_factory=set)
     replies: list[int] | None = field(default_factory=list)
+    #: questions with a mistake that could not be named because the grader is at fault
+    not_named: dict[str, Exception] = field(default_factory=dict)
 
     def add(self, replies: int | None) -> None:
         if replies is None:
@@ -283,6 +293,15 @@ def _about_lending(question: str, names: Sequence[str]) -> str:
     return (
         f"{question} uses {', '.join(names)} (not right yet); it was judged with correct code "
         "instead, so that each mistake costs points only in its own question"
+    )
+
+
+def _about_naming(question: str, error: Exception) -> str:
+    *_, last = traceback.extract_tb(error.__traceback__)
+    return (
+        f"{LOOK}{question}: its score is not affected, but the search for its mistake raised "
+        f"{type(error).__name__} ({Path(last.filename).name}, line {last.lineno}); please report "
+        "this fault of the grader"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from autograder.grading.judging.verdicts import blamed
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.watch import Position, Watch
 from autograder.records import Exercise, QuestionResult, SubmissionStatus
+from autograder.results.review import reasons_to_look
 from autograder.submission import SubmittedExercise, read_exercise
 
 from .conftest import ASSIGNMENT, ROOT, ClassFolder
@@ -168,3 +170,16 @@ def test_time_while_the_grader_was_stopped_is_not_the_jobs(
     assert not waits.is_out()
     now[0] = waits.due + 1.0
     assert waits.is_out() is not in_tables
+
+
+def test_a_fault_in_the_search_for_a_mistake_costs_no_score(
+    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Diagnosis, *given: object) -> None:
+        raise KeyError("a fault")
+
+    monkeypatch.setattr(Diagnosis, "diagnose", fail)
+    result = a_class.grade_one(scores="def query_scores(x, q):\n    return x.sum(-1)\n")
+    assert 0 < result.score < result.max_score
+    (look,) = reasons_to_look(result)
+    assert re.search(r"query_scores: its score is not affected.* KeyError \(.*, line \d+", look)
