@@ -363,7 +363,8 @@ def level(tensor: torch.Tensor) -> torch.Tensor:
     if not _is_free(tensor):
         return tensor
     first = tensor[..., :1]
-    eighths = (first.abs() * 8).round().clamp(min=1) / 8
+    most = max(1, int((64 * 40 / max(1, tensor.shape[-1])) ** 0.5))  # dot products are at most 40
+    eighths = (first.abs() * 8).round().clamp(1, most) / 8
     return torch.where(first < 0, -eighths, eighths).expand_as(tensor)
 
 

@@ -390,6 +390,14 @@ def test_changed_numbers_remain_valid_for_their_purpose() -> None:
     assert rising(signed)[0].equal(rising(signed)[1])
 
 
+@pytest.mark.parametrize("size", [1, 4, 9])
+def test_dot_products_of_level_rows_stay_moderate(size: int) -> None:
+    drawn = torch.linspace(-9, 9, 40).unsqueeze(-1).repeat(1, size)
+    found = level(drawn)
+    assert float((found @ found.T).max()) <= 40
+    assert bool((found.sign() == drawn.sign()).all())
+
+
 def test_an_empty_cell_is_reported(tmp_path: Path) -> None:
     suite = tmp_path / "assignment" / "test_sums.py"
     suite.parent.mkdir()
