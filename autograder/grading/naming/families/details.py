@@ -41,6 +41,9 @@ def _takes_the_place(names: DefinitionNames, old: ast.AST, new: ast.AST | None) 
         return "a check tests a different value than required" if is_check else ""
     if names.layer(old):
         return f"{one} does what {other} should do"
+    around = names.around.get(old)
+    if isinstance(around, ast.Attribute) and around.attr == "shape":
+        return f"the size of {one} is used where that of {other} should be"
     return f"{one} {is_or_are(one)} used where {other} should be"
 
 

@@ -146,18 +146,20 @@ class Change:
 
 
 def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None) -> Parts | None:
-    """Adds a part, even inside or around another part; returns None if the two parts conflict."""
-    for number, (at, other) in enumerate(parts):
+    """Adds a part, even inside or around other parts; returns None if two parts conflict."""
+    apart: Parts = ()
+    for at, other in parts:
         inner, outer = sorted(((at, other), (place, new)), key=lambda part: -len(part[0]))
         if inner[0][: len(outer[0])] != outer[0]:
+            apart = (*apart, (at, other))
             continue
         if at == place or outer[1] is None or inner[1] is None:
             return None
-        old = ast.dump(node_at(definition, inner[0]))
-        both = _Replaced(old, inner[1])
-        node = both.visit(copy.deepcopy(outer[1]))
-        return (*parts[:number], (outer[0], node), *parts[number + 1 :]) if both.found else None
-    return (*parts, (place, new))
+        both = _Replaced(ast.dump(node_at(definition, inner[0])), inner[1])
+        place, new = outer[0], both.visit(copy.deepcopy(outer[1]))
+        if not both.found:
+            return None
+    return (*apart, (place, new))
 
 
 class _Replaced(ast.NodeTransformer):

@@ -53,6 +53,7 @@ _TOLD = (
     "softmax runs along dimension -2",
     "a check of `d_in` is missing or accepts too much, so the required error is not raised",
     "the scores are used where the weights should be",
+    "the size of `past` is used where that of the keys should be",
     "the divisor is the square root of 8, whatever the input is, which is not the required size",
     "`W_query` has no bias, although one is required",
     "`W_key`, `W_query` and `out_proj` have no bias, although one is required",
