@@ -155,7 +155,7 @@ def _stages() -> Mapping[str, Off]:
         "all families": lambda: _without(lambda row: not row.is_entry),
         **{f"families: {what}": _in_ranks(chosen) for what, chosen in ranks.items()},
         "answers by chance": lambda: mock.patch.object(
-            Search, "may_be_a_sample", lambda self, row, test: False
+            Search, "may_be_a_sample", lambda self, *given: False
         ),
         "what a table leaves open": lambda: mock.patch(
             "autograder.grading.naming.search.MOST_CALLS", 0

@@ -25,10 +25,9 @@ from .known import KnownMistakes
 from .pairs import pair
 from .partly import PartialSearch
 from .probe import ProbeReplies, Replies
-from .record import RecordedAnswers, behaviour_of
+from .record import behaviour_of
 from .rows import Row, name_and_hint
 from .search import Search, SearchResult
-from .table import RowAnswers
 from .unmatched import described_rows, of_causes, of_parameters, unmatched_rows
 
 #: returns a question's replies to a batch, or None if its worker ends
@@ -105,13 +104,10 @@ class Diagnosis:
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
         """Returns misconceptions with the same results as `name`, and whether their hints agree."""
-        table, columns = self._known.table(question), self._known.columns(question)
-        names = [row.name if row.is_entry else "" for row in table.rows]
-        if name not in names:
-            return (), True
-        own = RowAnswers(table, columns, names.index(name))
-        found = self._search(question, own).entries()
-        return tuple(row.name for row in found), len({row.hint for row in found}) == 1
+        table = self._known.table(question)
+        numbers = [n for n, row in enumerate(table.rows) if row.is_entry and row.name == name]
+        found = table.entries_like(numbers[0]) if numbers else []
+        return tuple(row.name for row in found), len({row.hint for row in found}) <= 1
 
     def is_stochastic(self, variant: Variant) -> bool:
         """Returns whether a misconception draws random numbers when it is called."""
@@ -136,7 +132,7 @@ class Diagnosis:
         name, hint = name_and_hint(known.others.entries, known.others.members)
         return name, hint and f"{hint}{known.others.note}", known.behaviour
 
-    def _search(self, question: str, answers: RecordedAnswers) -> Search:
+    def _search(self, question: str, answers: ProbeReplies) -> Search:
         ask = partial(self._known.of_member, question)
         return Search(self._known.table(question), self._known.columns(question), answers, ask)
 

@@ -248,40 +248,23 @@ class KnownMistakes:
             replies = [one for own in apart if own is not None for one in own]
             if None in apart:
                 return
-        first, second = probe.split_times(replies)
-        answers = {test: probe.answered(test, first[test]) for test in probe.requests}
-        samples = {}
-        for test in probe.requests:
-            if first[test] == second[test]:
-                continue
-            other = probe.answered(test, second[test])
-            if not other.equals(answers[test]):
-                may_be = _may_be_right(maker.right[test], (answers[test], other))
-                judged = tuple(probe.judged(test, drawn[test]) for drawn in (first, second))
-                samples[test] = Samples(judged, may_be)
+        drawn = probe.split_times(replies)
+        answers = {test: probe.answered(test, drawn[0][test]) for test in probe.requests}
+        by_chance = [
+            test
+            for test in probe.requests
+            if drawn[0][test] != drawn[1][test]
+            and not probe.answered(test, drawn[1][test]).equals(answers[test])
+        ]
+        samples = _samples(probe, maker.right, drawn, by_chance)
         failing = [test for test in samples if samples[test].judged[0].words != PASSED]
         failing.sort(key=lambda test: len(probe.requests[test]))
-        samples |= self._sampled(maker, probe, variant, tuple(failing[:_SAMPLED]))
+        some = tuple(failing[:_SAMPLED])
+        if some and (more := self.entry_replies(variant, range(SAMPLES), some)):
+            samples |= _samples(probe, maker.right, probe.split_times(more, some), some)
         is_right = all(answers[test].equals(maker.right[test]) for test in answers)
-        words = {t: probe.judged(t, first[t]).words for t in answers} if is_right else {}
+        words = {t: probe.judged(t, drawn[0][t]).words for t in answers} if is_right else {}
         maker.add_entry(Row.of_entry(variant), answers, samples, words)
-
-    def _sampled(
-        self, maker: TableMaker, probe: Probe, variant: Variant, tests: Sequence[str]
-    ) -> Mapping[str, Samples]:
-        """Returns samples of an entry's results in some tests, with different random numbers."""
-        if not tests:
-            return {}
-        drawn = self.entry_replies(variant, range(SAMPLES), tests)
-        if drawn is None:
-            return {}
-        split = probe.split_times(drawn, tests)
-        samples = {}
-        for test in tests:
-            found = [probe.answered(test, replies[test]) for replies in split]
-            judged = tuple(probe.judged(test, replies[test]) for replies in split)
-            samples[test] = Samples(judged, _may_be_right(maker.right[test], found))
-        return samples
 
     @cached_property
     def _namespace(self) -> Mapping[str, Any]:
@@ -289,10 +272,21 @@ class KnownMistakes:
         return MappingProxyType(dict(own))
 
 
-def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[bool, ...]:
-    """Returns, for each call, whether its result was right for any of the random numbers drawn."""
-    calls = zip(right.calls, *(answered.calls for answered in drawn), strict=True)
-    return tuple(any(own.equals(asked) for own in draws) for asked, *draws in calls)
+def _samples(
+    probe: Probe,
+    right: Mapping[str, AnswerRecord],
+    drawn: Sequence[Mapping[str, Replies]],
+    tests: Iterable[str],
+) -> dict[str, Samples]:
+    """Returns samples of an entry's results in some tests; `drawn` has replies for each draw."""
+    found = {}
+    for test in tests:
+        judged = tuple(probe.judged(test, replies[test]) for replies in drawn)
+        records = right[test], *(probe.answered(test, replies[test]) for replies in drawn)
+        calls = zip(*(record.calls for record in records), strict=True)
+        may_be_right = tuple(any(o.equals(asked) for o in draws) for asked, *draws in calls)
+        found[test] = Samples(judged, may_be_right)
+    return found
 
 
 def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:

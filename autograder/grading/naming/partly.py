@@ -60,7 +60,7 @@ class PartialSearch:
         """
         if self._by_chance:
             return self._result(self._by_chance, NOTE)
-        most = self._counts.max()
+        most = self._counts.max(initial=0)  # a question may have no known mistakes
         if most < _ENOUGH and not self.is_most:
             return SearchResult()
         best = np.flatnonzero(self._counts == most).tolist()

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -185,19 +185,6 @@ class AnswerRecord:
             and not call.equals(right)
             for call, right in zip(self.calls, solution.calls, strict=False)
         )
-
-
-class RecordedAnswers(Protocol):
-    """An answer's records, keyed by test; the last two are for stochastic answers."""
-
-    def answered(self, test: str) -> AnswerRecord:
-        """Returns the record of one test."""
-
-    def measured(self, test: str) -> AnswerRecord:
-        """Returns the record in a test, with shares, but not necessarily with the message."""
-
-    def judged(self, test: str) -> AnswerRecord:
-        """Returns the record in a test, with the test's message and shares."""
 
 
 def answered(events: Iterable[Event]) -> AnswerRecord:

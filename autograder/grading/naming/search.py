@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .families import is_plain
-from .record import AnswerRecord, Call, RecordedAnswers
+from .probe import ProbeReplies
+from .record import AnswerRecord, Call
 from .rows import Row
 from .table import UNKNOWN, Table
 
@@ -48,7 +49,7 @@ class Search:
         self,
         table: Table,
         tests: Mapping[str, slice],
-        answers: RecordedAnswers,
+        answers: ProbeReplies,
         ask_member: AskMember,
     ) -> None:
         self.table = table

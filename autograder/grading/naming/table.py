@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -130,6 +130,16 @@ class Table:
         """The entries whose results are all right, such as answers that only break a rule."""
         return frozenset(row for row, _ in self.words)
 
+    def entries_like(self, number: int) -> list[Row]:
+        """Returns the entries with a row's results and, if all are right, with its messages."""
+        equal = np.array([row.is_entry for row in self.rows], bool)
+        for at, own in enumerate(self.cells[number]):
+            equal &= self.column(at).equal_to(self.answers[at][own])[self.cells[:, at]]
+        said: defaultdict[int, dict[str, str]] = defaultdict(dict)
+        for (row, test), words in self.words.items():
+            said[row][test] = words
+        return [self.rows[n] for n in np.flatnonzero(equal).tolist() if said[n] == said[number]]
+
     def with_words(self, entries: Mapping[str, Row]) -> Table:
         """Returns the table, but with each entry's row taken from `entries`."""
         rows = (entries[row.name] if row.is_entry else row for row in self.rows)
@@ -205,31 +215,6 @@ class Table:
         own = [known[number] for known, number in zip(self.answers, self.right, strict=True)]
         is_right = len(own) == len(right) and all(map(Call.equals, own, right))
         return is_right and (self.checks == checks or not (self.samples or self.words))
-
-
-@dataclass(frozen=True, slots=True)
-class RowAnswers:
-    """The results in a row of a table; `tests` contains the columns that belong to each test."""
-
-    table: Table
-    tests: Mapping[str, slice]
-    row: int
-
-    def answered(self, test: str) -> AnswerRecord:
-        """Returns the record of one test."""
-        numbers = self.table.cells[self.row, self.tests[test]]
-        known = zip(self.table.answers[self.tests[test]], numbers, strict=True)
-        return AnswerRecord(tuple(answers[number] for answers, number in known))
-
-    def judged(self, test: str) -> AnswerRecord:
-        """Returns the record of one test, with the test's message and shares."""
-        samples = self.table.samples.get((self.row, test))
-        if samples:
-            return samples.judged[0]
-        words = self.table.words.get((self.row, test), "")
-        return AnswerRecord(self.answered(test).calls, words)
-
-    measured = judged
 
 
 #: returns a row's results in some tests, or None if it can't be executed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from autograder.grading.naming.changed_entries import ChangedEntries
 from autograder.grading.naming.column import Column
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.families import Member, members
+from autograder.grading.naming.families.places import Change, node_at
 from autograder.grading.naming.families.words import id_of
 from autograder.grading.naming.pairs import PairSearch
 from autograder.grading.naming.probe import Replies, events_of, replies_of
@@ -365,6 +367,22 @@ def test_two_changes_may_be_nested(tmp_path: Path, turned: bool) -> None:
     expected = torch.softmax(q @ k.mT / 5, 0)
     both = _both(found, *(reversed(names) if turned else names))
     assert any(_gives(answer, (q, k), expected) for answer in both)
+
+
+def test_a_change_may_surround_two_others() -> None:
+    (definition,) = ast.parse("def f(a, b):\n    return (a - b) * (b + a)").body
+    assert isinstance(definition, ast.FunctionDef)
+    product = ("body", 0, "value")
+    sides = ((*product, "left", "op"), ast.Pow()), ((*product, "right", "op"), ast.Mult())
+    node = copy.deepcopy(node_at(definition, product))
+    around = ast.UnaryOp(ast.USub(), cast(ast.expr, node))
+    both = Change(definition, sides, {}), Change(definition, ((product, around),), {})
+    for one, other in (both, both[::-1]):
+        combined = one.with_(other)
+        answer = combined.answer() if combined else None
+        assert answer and answer(2, 3) == -48  # -((2 ** 3) * (3 * 2))
+    removed = Change(definition, ((product, ast.Constant(1)),), {})
+    assert removed.with_(both[0]) is None
 
 
 _STEPS = """

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from autograder.grading.naming.partly import PartialSearch
+from autograder.grading.naming.probe import ProbeReplies
 from autograder.grading.naming.record import AnswerRecord, Call, Event, answered, measured
 from autograder.grading.naming.rows import NOTE, Row
 from autograder.grading.naming.search import Search, SearchResult
@@ -22,7 +23,7 @@ RAISED = "RuntimeError"
 Result = float | torch.Tensor | str
 
 
-class _Given:
+class _Given(ProbeReplies):
     def __init__(self, record: AnswerRecord) -> None:
         self._record = record
 
@@ -198,3 +199,11 @@ class _GivenByTest:
 
 def _random(value: torch.Tensor) -> AnswerRecord:
     return replace(measured([Event("call", value)]), words="wrong")
+
+
+def test_a_question_without_known_mistakes_has_no_partial_match() -> None:
+    (right,) = _record([1]).calls
+    given: Any = _GivenByTest({"test 0": _record([2])})
+    table = Table((), ((right,),), np.zeros((0, 1), np.int16), (0,), {}, {})
+    search = Search(table, {"test 0": slice(0, 1)}, given, lambda *_: None)
+    assert PartialSearch(search).found() == SearchResult()

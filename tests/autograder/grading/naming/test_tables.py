@@ -24,6 +24,7 @@ from autograder.grading.naming.families.words import lead_of, words_of
 from autograder.grading.naming.known import KnownMistakes
 from autograder.grading.naming.pairs import known_pairs, pair
 from autograder.grading.naming.partly import PartialSearch
+from autograder.grading.naming.probe import ProbeReplies
 from autograder.grading.naming.record import AnswerRecord, Event, answered
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search, SearchResult
@@ -70,7 +71,7 @@ def _table() -> Table:
     return maker.table()
 
 
-class _Given:
+class _Given(ProbeReplies):
     def __init__(self, short: float, long: float) -> None:
         self._answers = _answers(short, long)
 
