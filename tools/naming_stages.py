@@ -169,6 +169,9 @@ def _stages() -> Mapping[str, Off]:
                 ("two entries", "_apart"),
             )
         },
+        "two at once: missing errors": lambda: mock.patch.object(
+            Search, "unraised", lambda self: []
+        ),
         "part of it": lambda: mock.patch.object(
             PartialSearch, "found", lambda self: SearchResult()
         ),
