@@ -169,9 +169,6 @@ def _stages() -> Mapping[str, Off]:
                 ("two entries", "_apart"),
             )
         },
-        "two at once: missing errors": lambda: mock.patch.object(
-            Search, "unraised", lambda self: []
-        ),
         "part of it": lambda: mock.patch.object(
             PartialSearch, "found", lambda self: SearchResult()
         ),
@@ -182,7 +179,6 @@ def _stages() -> Mapping[str, Off]:
                 ("parameters", "of_parameters"),
                 ("causes of errors", "of_causes"),
                 ("what comes back", "_of_results"),
-                ("dropout's findings", "_of_chance"),
                 ("where it is right, errors", "_of_calls"),
             )
         },

@@ -25,6 +25,7 @@ from ...worker import wire
 from ..judging.suites import SuiteRunner
 from .changed_entries import AskText, ChangedEntries
 from .families import Member, is_left_out, is_small, members
+from .families.details import words_in_details
 from .families.words import FREQUENT
 from .pairs import known_pairs
 from .probe import Probe, Replies, silence
@@ -335,7 +336,7 @@ def digest_of_families() -> str:
     """Returns a digest of the families' code, on which the members' numbers depend.
 
     The digest does not depend on docstrings, on comments on separate lines, on the file in which a
-    function or table is defined, or on descriptions, which are looked up when a table is read.
+    function or table is defined, or on descriptions that are looked up when a table is read.
     """
     tables = [(_FAMILIES / f"{name}.toml").read_text(encoding="utf-8") for name in _TABLES]
-    return digest_of_code(_FAMILIES.glob("*.py"), [*tables, *FREQUENT])
+    return digest_of_code(_FAMILIES.glob("*.py"), [*tables, *FREQUENT, *words_in_details()])

@@ -55,7 +55,7 @@ _Pair = tuple[Row, Row, Definitions]
 
 def pair(search: Search, ask: AskPair, entries: ChangedEntries) -> list[Row]:
     """Returns a row for two mistakes that together explain all results, or an empty list."""
-    return [] if search.is_nan else PairSearch(search, entries).first(ask) or search.unraised()
+    return [] if search.is_nan else PairSearch(search, entries).first(ask)
 
 
 class PairSearch:

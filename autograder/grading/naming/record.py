@@ -131,10 +131,6 @@ class Call:
         """Returns whether an error was raised although a value is expected."""
         return bool(self.raised and not solution.raised)
 
-    def misses_error(self, solution: Call) -> bool:
-        """Returns whether a value is returned although an error is expected."""
-        return solution.raised in _ON_PURPOSE and not self.raised
-
     def is_wrong(self, solution: Call) -> bool:
         """Returns whether the value is wrong; unexpected errors and wrong gradients don't count."""
         meant = not self.is_failing(solution) and self.operation not in OF_GRADIENTS

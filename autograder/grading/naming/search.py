@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,6 @@ from .table import UNKNOWN, Table
 
 #: the maximum number of calls to members for one answer
 MOST_CALLS = 1500
-#: the second of two mistakes if no row lacks the same errors; the pair gets the name of the first
-UNRAISED = Row("", "", rank=1000, words="a required error is not raised")
-
 Cells = NDArray[np.bool_]
 #: returns a member's record in a test, or None if the member can't be executed
 AskMember = Callable[[int, str], AnswerRecord | None]
@@ -94,17 +90,14 @@ class Search:
         self.known[row, columns] = True
         return True
 
-    def _own(self, row: int, test: str) -> Sequence[Call]:
-        """Returns a row's results in a test; the results must already be known."""
-        if (row, test) in self._learnt:
-            return self._learnt[row, test]
-        columns = self.tests[test]
-        cells = self.table.cells[row, columns]
-        return [known[n] for known, n in zip(self.table.answers[columns], cells, strict=True)]
-
     def _triples(self, row: int, test: str) -> Iterator[tuple[Call, Call, Call]]:
+        """Yields a row's known results in a test, each with the answer's and the solution's."""
         columns = self.tests[test]
-        yield from zip(self._own(row, test), self.came[columns], self.right[columns], strict=True)
+        own = self._learnt.get((row, test))
+        if own is None:
+            cells = self.table.cells[row, columns]
+            own = [known[n] for known, n in zip(self.table.answers[columns], cells, strict=True)]
+        yield from zip(own, self.came[columns], self.right[columns], strict=True)
 
     def _all(self, row: int, holds: Callable[[int, str], bool]) -> bool:
         """Returns whether a condition holds for a row in all tests; checks failed tests first."""
@@ -124,9 +117,7 @@ class Search:
         found = [row for row in rows if self.equal[row].all()] or [
             row for row in by_chance if self._all(row, self._fits)
         ]
-        if self.is_right:
-            found = [row for row in found if self._fails_alike(row)]
-        return [self.table.rows[row] for row in found]
+        return [self.table.rows[n] for n in found if not self.is_right or self._fails_alike(n)]
 
     def members(self) -> list[Row]:
         """Returns the members of lowest rank that have the same results as the answer.
@@ -194,43 +185,4 @@ class Search:
         return all(
             self.table.words.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
-        )
-
-    def unraised(self) -> list[Row]:
-        """Returns a row for a mistake in an answer that also lacks required errors, or [].
-
-        The mistake must explain all wrong values. The mistake may depend on chance, because the two
-        mistakes are not executed together. The second mistake is a row that is wrong only because
-        it does not raise these errors either; among such rows, the one that most often returns the
-        same values as the answer is used. If there is no such row, uses a general description.
-        """
-        missing = np.array([*map(Call.misses_error, self.came, self.right)], bool)
-        wrong = np.array([*map(Call.is_wrong, self.came, self.right)], bool)
-        if not (missing.any() and (wrong & ~missing).any()):
-            return []
-        rows, alike = self.table.rows, (self.equal & missing).sum(1)
-        equal = (self.equal | missing).all(1) & self.plain
-        exact = sorted(np.flatnonzero(equal).tolist(), key=lambda row: rows[row].rank)
-        by_chance = sorted({row for row, _ in self.table.samples})
-        fits = [*islice((row for row in exact if self._all(row, self._is_beside_errors)), 1)]
-        fits = fits or [row for row in by_chance if self._all(row, self._is_beside_errors)]
-        known = np.flatnonzero(self.known.all(1) & (alike > 0)).tolist()
-        lacks = [row for row in known if self._all(row, self._only_lacks_errors)]
-        other = rows[max(lacks, key=lambda r: (alike[r], -rows[r].rank))] if lacks else UNRAISED
-        return [Row.of_both(rows[row], other) for row in fits] if len(fits) == 1 else []
-
-    def _is_beside_errors(self, row: int, test: str) -> bool:
-        """Returns whether a row explains a test, except for required errors that are missing."""
-        return self.may_be_a_sample(row, test) or all(
-            own.equals(came) or (own.raised and came.misses_error(right))
-            for own, came, right in self._triples(row, test)
-        )
-
-    def _only_lacks_errors(self, row: int, test: str) -> bool:
-        """Returns whether a row is right, apart from missing the same errors as the answer does."""
-        return all(
-            (came.raised, came.form) == (own.raised, own.form)
-            if came.misses_error(right)
-            else own.equals(right)
-            for own, came, right in self._triples(row, test)
         )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...suite.raised import cause_of, kind_of
 from .families.step_tables import CHECK, IN_PLACE, OTHER_ERROR
 from .families.words import id_of, lead_of, words_of
 from .known import KnownMistakes
 from .probe import ProbeReplies
-from .record import OF_GRADIENTS, OFF_PLAN, PASSED, UNCHANGED, AnswerRecord, Call
+from .record import OF_GRADIENTS, UNCHANGED, AnswerRecord, Call
 from .rows import Row
 from .where import SHOWN, CallFacts, cases_of, where_right
 
@@ -64,16 +64,12 @@ BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Looks for a row about parameters, errors, results, chance or calls, in this order."""
-    return (
-        described_rows(known, question, answers)
-        or _of_chance(known, question, answers)
-        or _of_calls(known, question, answers)
-    )
+    """Looks for a row about parameters, errors, results or calls, in this order."""
+    return described_rows(known, question, answers) or _of_calls(known, question, answers)
 
 
 def described_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Looks for a row about parameters, errors or results, for which no test has to run."""
+    """Looks for a row about parameters, errors or results, in this order."""
     return (
         of_parameters(known, question, answers)
         or of_causes(known, question, answers)
@@ -122,19 +118,6 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
         return [_shown(_ONLY_NAN, _LEADS["nan"])]
     only_dtypes = values and all(own.has_equal_numbers(asked) for own, asked in values)
     return [_shown(_DTYPES_WRONG, _LEADS["dtypes"])] if only_dtypes else []
-
-
-def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about the random zeros of dropout if they explain all failures."""
-
-    def is_right(test: str) -> bool:
-        return answers.answered(test).equals(known.right(question, test))
-
-    # tests with wrong values come first, because their messages usually end the search
-    tests = sorted(known.tests(question), key=is_right)
-    messages = (answers.judged(test).words for test in tests)
-    words, lead = found_by_statistics(w for w in messages if w not in (PASSED, OFF_PLAN))
-    return [_shown(words, lead)] if words else []
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -348,21 +331,3 @@ def _other_dimensions(what: str, more: int) -> tuple[str, str]:
     if abs(more) >= len(_NUMBERS):
         return name, f"{what} has too {'many' if more > 0 else 'few'} dimensions"
     return name, f"{what} has {_NUMBERS[abs(more)]} dimension{'s' * (abs(more) > 1)} {than}"
-
-
-# functions about findings from the statistics of dropout
-
-
-def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
-    """Returns the finding that fits all of an answer's failures, and its hint, or empty strings.
-
-    `failures` yields the messages of failed tests, with the numbers removed. Stops at the first
-    failure that fits no finding, because each failure requires running a test.
-    """
-    left, is_any = SHOWN["findings"], False
-    for failure in failures:
-        is_any = True
-        left = [found for found in left if re.search(found[0], f"{failure}\n")]
-        if not left:
-            break
-    return (left[0][1], left[0][2]) if is_any and left else ("", "")

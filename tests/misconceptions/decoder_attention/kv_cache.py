@@ -378,7 +378,7 @@ def present_values_first(queries, keys, values, past=None):
 @misconception(
     "cached_attention",
     confuses="the order of the sequence with the order of arrival: the past is placed after the "
-    "new positions in the present, but not in the attention",
+    "new positions in the present",
     hint="The next call receives your present as its past. Which position comes first in it?",
 )
 def past_last_in_the_present(queries, keys, values, past=None):

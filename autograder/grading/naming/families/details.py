@@ -21,6 +21,11 @@ _OPERATIONS, _FUNCTIONS = DETAILS["operations"], DETAILS["functions"]
 _PARTS_LEFT_OUT, _FAR = DETAILS["parts_left_out"], DETAILS["far"]
 
 
+def words_in_details() -> list[str]:
+    """Returns the families' descriptions that are parts of details, which tables contain."""
+    return [words_of(key) for key in sorted({*_OF_WRAPPED, ids.CHECK})]
+
+
 def detail_of(names: DefinitionNames, key: str, parts: Sequence[Part]) -> str:
     """Returns a sentence that is more specific than the family's description, or "" if none."""
     if key in (ids.BIAS_LEFT_OUT, ids.BIAS_TOO_MANY):

@@ -13,6 +13,7 @@ from autograder.course import Course
 from autograder.grading.naming import families, known
 from autograder.grading.naming.families import members
 from autograder.grading.naming.families import step_tables as tables
+from autograder.grading.naming.families.details import words_in_details
 from autograder.grading.naming.families.places import changed
 from autograder.grading.naming.families.words import (
     FREQUENT,
@@ -100,6 +101,17 @@ def test_no_size_takes_the_place_of_a_bool(tmp_path: Path) -> None:
 def test_the_order_of_families_is_part_of_a_tables_key(monkeypatch: pytest.MonkeyPatch) -> None:
     before = known.digest_of_families.__wrapped__()
     monkeypatch.setattr(known, "FREQUENT", dict(reversed([*FREQUENT.items()])))
+    assert known.digest_of_families.__wrapped__() != before
+
+
+def test_descriptions_in_details_are_part_of_a_tables_key(
+    details: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = tomllib.loads((Path(families.__file__).parent / "words.toml").read_text())
+    told = {entry["words"] for entry in words.values() if isinstance(entry, dict)}
+    assert {own for own in told for detail in details if own in detail} <= {*words_in_details()}
+    before = known.digest_of_families.__wrapped__()
+    monkeypatch.setattr(known, "words_in_details", lambda: ["numbers are rounded"])
     assert known.digest_of_families.__wrapped__() != before
 
 
