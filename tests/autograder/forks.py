@@ -1,7 +1,7 @@
 """Runs programs in forks of a process that has already loaded the packages.
 
 Starting Python and importing torch takes two CPU seconds, and is the same each time. `run_forked`
-forks the test process. `commands_in` starts a process of its own, and makes an executable file with
+forks the test process. `commands_in` starts its own process, and makes an executable file with
 which shell scripts run commands in forks of that process. Such a fork has the caller's arguments,
 folder, environment, streams and file size limit, and ends with the caller.
 """

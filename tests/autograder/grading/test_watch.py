@@ -172,7 +172,7 @@ def test_time_while_the_grader_was_stopped_is_not_the_jobs(
     assert waits.is_out() is not in_tables
 
 
-def test_a_fault_in_the_search_for_a_mistake_costs_no_score(
+def test_the_search_for_a_mistake_can_not_cost_the_score(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Diagnosis, *given: object) -> None:
