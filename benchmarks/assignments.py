@@ -7,7 +7,7 @@ that all calls in the hidden suites take in one process, without tests or isolat
 modules are compared with the limit, and everything else, such as known and unknown mistakes, is
 compared with correct modules. The cost of one more submission is computed from `grade --profile`
 without the start-up time, which alone varies by more than the cost of ten submissions. With `--to`,
-the table is added to the file.
+the table replaces the last section of the file if this section is an earlier table.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main() -> None:
     """Runs the benchmark, prints its table, and adds it to a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--students", type=int, default=20)
-    parser.add_argument("--to", type=Path, help="a file of Markdown to add the table to")
+    parser.add_argument("--to", type=Path, help="a Markdown file whose last section this is")
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT")
     options = parser.parse_args()
     course = load_course(ROOT)
@@ -91,8 +91,9 @@ def main() -> None:
     text = "\n".join(lines) + "\n"
     print(text)
     if options.to:
-        with options.to.open("a", encoding="utf-8") as file:
-            file.write(text)
+        page = options.to.read_text(encoding="utf-8") if options.to.exists() else ""
+        before = page.partition(_HEAD.splitlines()[1])[0].rstrip()  # without an earlier table
+        options.to.write_text(f"{before}\n{text}" if before else text, encoding="utf-8")
 
 
 def _row(course: Course, assignment: Assignment, students: int) -> Row:
