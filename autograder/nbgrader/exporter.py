@@ -35,11 +35,7 @@ from .notebooks.autograding import record_nothing
 from .settings import Settings
 
 
-class BehindTheWall(NotebookExporter):
-    """Keeps a configuration section's name from version 1.0; the subclass inherits the settings."""
-
-
-class SandboxedExporter(BehindTheWall):
+class SandboxedExporter(NotebookExporter):
     """Grades and records submissions, and gives nbgrader their autograded notebooks."""
 
     course = Unicode(

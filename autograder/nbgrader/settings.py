@@ -61,7 +61,7 @@ _CONFIG = '''\
 
 import os
 
-from autograder.gradebook import configure
+from autograder.nbgrader import configure
 
 c = get_config()  # noqa: F821
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
@@ -137,7 +137,7 @@ def missing_lines(course: Course, class_folder: Path, settings: Settings) -> lis
     if settings.config.Autograde.get("exporter_class") == _EXPORTER:
         return []
     path = _course_path(course, class_folder)
-    return ["from autograder.gradebook import configure", f"configure(c, course={path!r})"]
+    return ["from autograder.nbgrader import configure", f"configure(c, course={path!r})"]
 
 
 def _course_path(course: Course, class_folder: Path) -> str:

@@ -37,11 +37,7 @@ _CLOCK = 3
 _MISSING = "No module named "
 
 
-class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no types
-    """The step's name in version 1.0; settings under this name still apply to the subclass."""
-
-
-class SandboxedExecute(ExecuteBehindWall):
+class SandboxedExecute(Execute):  # type: ignore[misc]  # nbgrader ships no types
     """Runs a notebook's cells in a sandboxed worker, with the time limit in `c.Execute.timeout`."""
 
     packages = List(

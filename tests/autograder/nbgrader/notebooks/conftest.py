@@ -27,7 +27,7 @@ from . import assignments
 BIN = Path(sys.executable).parent
 GUIDE = Path(nbgrader.__file__).parent / "docs/source/user_guide"
 _CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "cs101"\n'
-IN_THE_SANDBOX = "\nfrom autograder.gradebook import configure\n\nconfigure(c)\n"
+IN_THE_SANDBOX = "\nfrom autograder.nbgrader import configure\n\nconfigure(c)\n"
 
 #: automatic score, and whether a human must grade, by (student, notebook, cell)
 Scores = dict[tuple[str, str, str], tuple[float | None, bool]]

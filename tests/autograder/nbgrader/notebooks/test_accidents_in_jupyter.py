@@ -48,7 +48,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     source = notebook("### BEGIN SOLUTION\nx = 2\n### END SOLUTION")
     (folder / "source" / "ps1" / "p.ipynb").write_text(source)
     (folder / "nbgrader_config.py").write_text(
-        "c = get_config()\nfrom autograder.gradebook import configure\nconfigure(c)\n"
+        "c = get_config()\nfrom autograder.nbgrader import configure\nconfigure(c)\n"
     )
     address = f"sqlite:///{folder / 'gradebook.db'}"
     with opened(address):

@@ -162,7 +162,7 @@ def graded(released: Path, submit: Submit, tmp_path_factory: pytest.TempPathFact
     shutil.copytree(released, course, ignore=shutil.ignore_patterns("submitted"))
     with (course / "nbgrader_config.py").open("a") as config:
         config.write("\nc.Execute.timeout = 4\n")
-        config.write('c.ExecuteBehindWall.packages = ["rich"]\n')
+        config.write('c.SandboxedExecute.packages = ["rich"]\n')
     for student, (cells, _) in ATTACKS.items():
         submit(course, student, "texts", HONEST | cells)
     students = ("honest", "twice", "newer", "broken", "skipped", "own", "links", *SPECIAL)

@@ -28,7 +28,7 @@ def mixed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(example, course / "submitted" / student / OURS)
     (course / "submitted" / "ada" / "essay").mkdir()
     with (course / "nbgrader_config.py").open("a") as config:
-        config.write("\nfrom autograder.gradebook import configure\n")
+        config.write("\nfrom autograder.nbgrader import configure\n")
         config.write(f"\nconfigure(c, course={str(REPOSITORY)!r})\n")
     return course
 
