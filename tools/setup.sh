@@ -74,11 +74,24 @@ make_venv() {
 }
 
 pip_install() {
-    "$python" -m pip install --quiet --progress-bar off --disable-pip-version-check \
-        --constraint constraints.txt "$@" </dev/null ||
+    "$python" -m pip install --quiet --progress-bar off --disable-pip-version-check --no-compile \
+        --constraint constraints.txt "$@" </dev/null
+}
+
+need() {
+    pip_install "$@" ||
         fail "pip could not install the packages (its message is above)." \
             "No network, or a full disk? Fix that and run the same command again:" \
             "it continues, and downloads nothing a second time."
+}
+
+# pip would compile one file after the other, and the packages' own tests as well. Python compiles
+# what is missing when it is imported, so a failure does no harm.
+compile_packages() {
+    for packages in "$venv"/lib/python3*/site-packages; do
+        "$python" -m compileall -q -j 0 -x '/tests?/|/torch/testing/' "$packages" \
+            >/dev/null 2>&1 </dev/null || true
+    done
 }
 
 install() {
@@ -89,9 +102,12 @@ install() {
     [ -d "$(echo "$venv"/lib/python3*/site-packages/torch)" ] ||
         patience=" (PyTorch is large: please wait some minutes)"
     say "==> Installing the packages for: $list$patience"
+    # an old pip needs twice as long to choose the files; without a new one, all goes on as before
+    pip_install pip || true
     # hatchling first: the project itself is then built with the pinned one, without another download
-    pip_install hatchling editables
-    pip_install --no-build-isolation --editable ".[$list]"
+    need hatchling editables
+    need --no-build-isolation --editable ".[$list]"
+    compile_packages
     for extra in "$@"; do wanted >"$venv/.ready-$extra"; done
     rm -f "$venv/.unfinished"
     say "==> Set-up is complete"
