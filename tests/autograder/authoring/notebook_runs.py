@@ -3,8 +3,9 @@
 Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin and writes `{name: run}` to stdout. A
 cell is source code, or `["holds", claim]`, where the claim is an expression that must be true at
 that point. A run contains unexpected errors (`troubles`), claims that do not hold (`untrue`), the
-output of check cells (`checks`), the number of pictures, and the CPU seconds. With the argument
-`undrawn`, pictures are counted but not drawn.
+output of check cells (`checks`), the number of pictures, and the CPU time, as a multiple of the time
+that this process needs to load everything (`cpu_time`). With the argument `undrawn`, pictures are
+counted but not drawn.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate, chain
 from typing import Any, TypeVar
 from unittest import mock
@@ -126,8 +128,14 @@ def holds(claim: str, names: dict[str, Any]) -> bool:
         return False
 
 
-def run(task: Task) -> tuple[str, dict[str, Any]]:
-    """Runs all cells of one notebook, in its folder."""
+def cpu_seconds() -> float:
+    """Returns the CPU time that this process has used."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def run(loading: float, task: Task) -> tuple[str, dict[str, Any]]:
+    """Runs all cells of one notebook, in its folder; `loading` is the unit of `cpu_time`."""
     name, folder, cells = task
     os.chdir(folder)
     shell = InteractiveShell.instance()
@@ -149,13 +157,12 @@ def run(task: Task) -> tuple[str, dict[str, Any]]:
         if source.startswith("check("):
             checks += [text.splitlines()[0] for text in plain_texts(captured)]
         drawn += sum("image/png" in output.data for output in captured.outputs)
-    used = resource.getrusage(resource.RUSAGE_SELF)
     return name, {
         "troubles": troubles,
         "untrue": untrue,
         "checks": checks,
         "pictures": drawn,
-        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "cpu_time": cpu_seconds() / loading,
     }
 
 
@@ -193,8 +200,9 @@ def main() -> None:
     """Runs each notebook in a new child process, two at a time."""
     prepare(undrawn if sys.argv[1:] == ["undrawn"] else drawn_once)
     tasks: list[Task] = [tuple(task) for task in json.load(sys.stdin)]
+    own = partial(run, cpu_seconds())
     with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
-        json.dump(dict(pool.imap_unordered(run, tasks, chunksize=1)), sys.stdout)
+        json.dump(dict(pool.imap_unordered(own, tasks, chunksize=1)), sys.stdout)
 
 
 if __name__ == "__main__":

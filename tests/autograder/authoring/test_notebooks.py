@@ -34,9 +34,9 @@ EXERCISES = [exercise for assignment in COURSE.assignments for exercise in assig
 EXTRAS = sorted((ROOT / "source").glob("*/extras/*.md"))
 #: the tag of a cell that takes minutes, so that no test runs it
 LONG = "takes-minutes"
-#: a notebook may take 20 s; starting a kernel and importing torch take 4 s of them, and have
-#: already been done here
-MOST_CPU_SECONDS = 16.0
+#: the maximum CPU time for a notebook, as a multiple of the time for loading torch and what draws
+#: pictures; because this is a ratio, it holds on slow machines, too
+MOST_CPU_TIME = 3.5
 
 Runs = dict[str, dict[str, Any]]
 
@@ -223,7 +223,7 @@ def test_a_notebook_shows_the_same_pictures_untouched_and_solved(
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
 def test_a_solved_notebook_is_quick(solved: Runs, exercise: Exercise) -> None:
-    assert solved[name_of(exercise)]["cpu_seconds"] < MOST_CPU_SECONDS
+    assert solved[name_of(exercise)]["cpu_time"] < MOST_CPU_TIME
 
 
 def test_a_real_kernel_shows_what_the_warm_process_shows(
