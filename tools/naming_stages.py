@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,7 +33,7 @@ from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.known import KnownMistakes
 from autograder.grading.naming.pairs import PairSearch
 from autograder.grading.naming.partly import PartialSearch
-from autograder.grading.naming.probe import Probe, ProbeReplies, Replies, replies_of
+from autograder.grading.naming.probe import Ask, Probe, ProbeReplies, Replies, replies_of
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search, SearchResult
 from autograder.grading.naming.table import Pairs, Table
@@ -100,15 +101,15 @@ def _answers(names: Sequence[str], share: int) -> Iterator[WrongAnswer]:
 def _asked(namer: Namer, answer: UnseenAnswer) -> ProbeReplies | None:
     """Returns an answer's replies to the calls in the probe, or None if it needs no name."""
     own = namer.executed(answer)
-    replies: list[tuple[Probe, Replies]] = []
+    replies: list[tuple[Probe, Replies, Ask]] = []
 
-    def keep(probe: Probe, found: Replies) -> ProbeReplies:
-        replies.append((probe, found))
-        return ProbeReplies(probe, found)
+    def keep(probe: Probe, found: Replies, ask: Ask) -> ProbeReplies:
+        replies.append((probe, found, ask))
+        return ProbeReplies(probe, found, ask)
 
     with mock.patch("autograder.grading.naming.diagnosis.ProbeReplies", keep):
         result = namer.judged(answer)
-        namer.diagnosis.explain(result, lambda _, batch: replies_of(own, batch), answer.text)
+        namer.diagnosis.explain(result, partial(replies_of, own), answer.text)
     return ProbeReplies(*replies[0]) if replies else None
 
 

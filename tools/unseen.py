@@ -11,6 +11,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +91,8 @@ class Namer:
     def named(self, answer: UnseenAnswer) -> QuestionResult:
         """Returns an answer's result, with the name of its mistake if a name is found."""
         own = self.executed(answer)
-        return self.diagnosis.explain(
-            self._judged(answer, own), lambda question, batch: replies_of(own, batch), answer.text
-        )
+        judged = self._judged(answer, own)
+        return self.diagnosis.explain(judged, partial(replies_of, own), answer.text)
 
     def judged(self, answer: UnseenAnswer) -> QuestionResult:
         """Returns an answer's result, but saves time by not naming the mistake."""

@@ -170,7 +170,7 @@ class ExerciseGrader:
                 task.watch.enter(place)
                 if diagnosis.may_keep_draws(result):
                     worker.close()
-                ask = partial(_probed, task, worker)
+                ask = partial(_probed, task, worker, result.question)
                 named.append(diagnosis.explain(result, ask, task.answers.text))
             except SandboxError:
                 raise

@@ -113,10 +113,15 @@ def _is_copy(source: str, question: str) -> bool:
     answer = definition_of(source, question)
     if answer is None:
         return False
-    text = _text_of(_module_of(question))
-    part = definition_of(text, question)
-    assert part is not None
-    return outlines(part, text) <= outlines(answer, source)
+    return _outlines_of_part(question) <= outlines(answer, source)
+
+
+@lru_cache
+def _outlines_of_part(part: str) -> frozenset[str]:
+    text = _text_of(_module_of(part))
+    definition = definition_of(text, part)
+    assert definition is not None
+    return outlines(definition, text)
 
 
 def outlines(definition: ast.stmt, source: str) -> frozenset[str]:

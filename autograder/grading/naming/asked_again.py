@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ...sandbox.replies import Batch
 from .known import KnownMistakes
-from .probe import MAKING, ProbeReplies, Replies, events_of
+from .probe import MAKING, ProbeReplies, events_of
 from .record import answered
 from .rows import Row
 from .unmatched import BY_CALLS_BEFORE, BY_CHANCE, BY_LAYER
@@ -20,19 +20,10 @@ _MOST_REPEATED = 3
 
 
 class AskedAgain:
-    """Calls a wrong answer again.
+    """Calls a wrong answer again."""
 
-    `ask` sends a batch of requests to the answer, and returns the replies, or None if this fails.
-    """
-
-    def __init__(
-        self,
-        known: KnownMistakes,
-        question: str,
-        asked: ProbeReplies,
-        ask: Callable[[Batch], Replies | None],
-    ) -> None:
-        self._known, self._question, self._asked, self._ask = known, question, asked, ask
+    def __init__(self, known: KnownMistakes, question: str, asked: ProbeReplies) -> None:
+        self._known, self._question, self._asked = known, question, asked
         self._probe = known.probe(question)
         rights = {test: known.right(question, test) for test in known.tests(question)}
         wrong = [t for t in rights if asked.answered(t).has_another_value_than(rights[t])]
@@ -50,10 +41,10 @@ class AskedAgain:
         Only the calls in the shortest tests with wrong values are repeated.
         """
         for test in self._wrong[:_MOST_REPEATED]:
-            replies = self._ask(self._probe.batch_of((1,), (test,)))
+            replies = self._asked.again(test)
             if replies is None:
                 return []
-            again = self._probe.answered(test, self._probe.split(replies, (test,))[test])
+            again = self._probe.answered(test, replies)
             rights = (self._known.right(self._question, test, time).calls for time in (0, 1))
             calls = zip(self._asked.answered(test).calls, again.calls, *rights, strict=True)
             for came, repeated, right, other in calls:
@@ -78,7 +69,7 @@ class AskedAgain:
             # repeat the requests that prepare this layer, too
             ready = [r for r in earlier if r[0] in _PREPARING and asked[1] in r[1:3]]
             alone = [*ready, asked]
-            replies = self._ask(Batch.of(alone))
+            replies = self._asked.ask(Batch.of(alone))
             if replies is None:
                 return False
             (*_, call) = answered(events_of(alone, replies)).calls

@@ -9,13 +9,12 @@ together, and then mistakes that explain only some of the wrong calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from ...course import Course
 from ...records import Exercise, QuestionResult, Verdict
-from ...sandbox.replies import Batch
 from ...suite.variants import Variant
 from ..judging.suites import SuiteRunner
 from .asked_again import AskedAgain
@@ -24,14 +23,11 @@ from .families.step_tables import CUT
 from .known import KnownMistakes
 from .pairs import pair
 from .partly import PartialSearch
-from .probe import ProbeReplies, Replies
+from .probe import Ask, ProbeReplies
 from .record import behaviour_of
 from .rows import Row, name_and_hint
 from .search import Search, SearchResult
 from .unmatched import described_rows, of_causes, of_parameters, unmatched_rows
-
-#: returns a question's replies to a batch, or None if its worker ends
-Ask = Callable[[str, Batch], Replies | None]
 
 _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 
@@ -78,13 +74,13 @@ class Diagnosis:
         if result.verdict not in _DIAGNOSED:
             return result
         probe = self._known.probe(result.question)
-        replies = ask(result.question, probe.batch)
+        replies = ask(probe.batch)
         if replies is None:
             return result
-        asked = ProbeReplies(probe, replies)
+        asked = ProbeReplies(probe, replies, ask)
         name, hint, behaviour = self.diagnose(result.question, asked, text)
         if not name:
-            again = AskedAgain(self._known, result.question, asked, partial(ask, result.question))
+            again = AskedAgain(self._known, result.question, asked)
             rows = again.rows() or of_causes(self._known, result.question, asked, beside=True)
             name, hint = name_and_hint((), rows)
         misconception = f"{self._exercise.name}.{name}" if name else None
@@ -98,7 +94,8 @@ class Diagnosis:
         replies = self._known.entry_replies(variant, (time,))
         if not replies:
             return None
-        asked = ProbeReplies(self._known.probe(variant.question), replies)
+        ask = partial(self._known.ask_entry, variant)
+        asked = ProbeReplies(self._known.probe(variant.question), replies, ask)
         name = self.diagnose(variant.question, asked, "")[0]
         return f"{self._exercise.name}.{name}" if name else None
 

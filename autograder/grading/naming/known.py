@@ -18,6 +18,7 @@ from typing import Any
 
 from ...course import Course
 from ...records import Exercise
+from ...sandbox.replies import Batch
 from ...suite.local import LocalImplementation
 from ...suite.traits import declarations
 from ...suite.variants import Variant, digest_of_code, module_texts, variants_read, without_words
@@ -214,7 +215,10 @@ class KnownMistakes:
 
         The requests are made once for each of `times`, with different random numbers each time.
         """
-        batch = self.probe(variant.question).batch_of(times, tests)
+        return self.ask_entry(variant, self.probe(variant.question).batch_of(times, tests))
+
+    def ask_entry(self, variant: Variant, batch: Batch) -> Replies | None:
+        """Runs an entry in a separate worker; returns its replies to a batch."""
         return self._ask_text(self._texts[variant.question, variant.name], batch)
 
     @cached_property

@@ -45,6 +45,8 @@ from .record import (
 )
 
 Replies = Sequence[RawReply]
+#: sends a batch to an answer; returns the replies, or None if the answer can't be called
+Ask = Callable[[Batch], Replies | None]
 #: the operation that is left out, because how an answer computes does not identify a mistake
 _NOT_ASKED = "operators"
 #: the maximum memory, in bytes, for a mistake in this process; a changed size may need gigabytes
@@ -79,7 +81,7 @@ class Probe:
         """All requests in one frame; each test's requests begin by setting the test's seed."""
         return self.batch_of((0,))
 
-    @lru_cache(maxsize=8)  # noqa: B019 - one of these lives as long as the run
+    @lru_cache(maxsize=256)  # noqa: B019 - one of these lives as long as the run
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
         """Returns a batch of tests (default: all); each of `times` has different random numbers."""
         asked = [
@@ -191,11 +193,14 @@ def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
 
 
 class ProbeReplies:
-    """An answer's replies to the probe; tests are run on the replies only if they may be random."""
+    """An answer's replies to the probe; tests are run on the replies only if they are random."""
 
-    def __init__(self, probe: Probe, replies: Replies) -> None:
+    def __init__(self, probe: Probe, replies: Replies, ask: Ask) -> None:
+        """`ask` calls the answer again."""
         self._probe = probe
         self._replies = probe.split(replies)
+        self.ask = ask
+        self._again: dict[str, Replies | None] = {}
         self._events: dict[str, Sequence[Event]] = {}
         self._answered: dict[str, AnswerRecord] = {}
         self._measured: dict[str, AnswerRecord] = {}
@@ -220,6 +225,21 @@ class ProbeReplies:
     def errors(self, test: str) -> Sequence[str]:
         """Returns the error message for each request in a test, or "" if no error was raised."""
         return [_error(reply) for reply in self._replies[test]]
+
+    def again(self, test: str) -> Replies | None:
+        """Returns the answer's replies to a test with other random numbers; None if it ends."""
+        if test not in self._again:
+            replies = self.ask(self._probe.batch_of((1,), (test,)))
+            self._again[test] = replies and self._probe.split(replies, (test,))[test]
+        return self._again[test]
+
+    def is_changed(self, test: str) -> bool:
+        """Returns whether other random numbers change the replies to a test, or end the answer."""
+        return self.again(test) != self._replies[test]
+
+    def size(self, test: str) -> int:
+        """Returns the number of bytes in the replies to a test."""
+        return sum(len(data) for _, data in self._replies[test])
 
     def measured(self, test: str) -> AnswerRecord:
         """Returns the record of a test with shares, but without the test's message."""

@@ -27,6 +27,8 @@ Request = tuple[Any, ...]
 PLACES, SUMS = 4, 2
 #: the maximum number of values in a tensor; of a larger tensor, only the form is compared
 _MOST_NUMBERS = 1 << 18
+#: the maximum number of values for which the directions are kept
+_SMALL = 1 << 12
 #: the factor by which bounds are larger for gradients in float32, because these are rounded more,
 #: as in `suite.compare`
 _OF_GRADIENTS = 100.0
@@ -331,13 +333,21 @@ def shares_of(tensor: torch.Tensor) -> Iterator[float]:
         yield float((values == 0).all(dim).double().mean())
 
 
-@lru_cache(maxsize=64)
 def _directions(size: int) -> NDArray[np.float64]:
+    """Returns the weights of a tensor's sums; keeps more of the small ones in memory."""
+    return _few_directions(size) if size > _SMALL else _many_directions(size)
+
+
+def _new_directions(size: int) -> NDArray[np.float64]:
     draws = torch.Generator().manual_seed(size)
     return torch.randn(SUMS, size, generator=draws, dtype=torch.float64).numpy()
 
 
-@lru_cache(maxsize=64)
+_few_directions = lru_cache(maxsize=64)(_new_directions)
+_many_directions = lru_cache(maxsize=1024)(_new_directions)
+
+
+@lru_cache(maxsize=1024)
 def _places(size: int) -> NDArray[np.int64]:
     if size <= PLACES:
         return np.arange(size)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from .table import UNKNOWN, Table
 
 #: the maximum number of calls to members for one answer
 MOST_CALLS = 1500
+#: the maximum number of tests that are repeated to find out whether an answer is random
+_MOST_REPEATED = 3
 Cells = NDArray[np.bool_]
 #: returns a member's record in a test, or None if the member can't be executed
 AskMember = Callable[[int, str], AnswerRecord | None]
@@ -170,7 +173,7 @@ class Search:
         If `run` is false, the test's message is not compared, for which the test has to run.
         """
         samples = self.table.samples.get((row, test))
-        if samples is None:
+        if samples is None or not self._may_be_random:
             return False
         columns = self.tests[test]
         calls = zip(self.came[columns], self.right[columns], samples.may_be_right, strict=True)
@@ -179,6 +182,17 @@ class Search:
         if not self.answers.measured(test).is_among(samples.judged):
             return False
         return not run or self.answers.judged(test).is_among(samples.judged)
+
+    @cached_property
+    def _may_be_random(self) -> bool:
+        """Returns whether random numbers change the answer's results in tests of random entries.
+
+        If few numbers are returned, they may be equal by chance, so the largest results are
+        compared, and those of failed tests first.
+        """
+        tests = {test for _, test in self.table.samples}
+        order = sorted(tests, key=lambda t: (t in self.right_tests, -self.answers.size(t)))
+        return any(map(self.answers.is_changed, order[:_MOST_REPEATED]))
 
     def _fails_alike(self, row: int) -> bool:
         """Returns whether an entry and an answer with only right replies get equal messages."""

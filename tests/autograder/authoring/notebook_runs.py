@@ -3,9 +3,9 @@
 Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin and writes `{name: run}` to stdout. A
 cell is source code, or `["holds", claim]`, where the claim is an expression that must be true at
 that point. A run contains unexpected errors (`troubles`), claims that do not hold (`untrue`), the
-output of check cells (`checks`), the number of pictures, and the CPU time, as a multiple of the time
-that this process needs to load everything (`cpu_time`). With the argument `undrawn`, pictures are
-counted but not drawn.
+output of check cells (`checks`), the number of pictures, and the CPU time as a multiple of the time
+for loading everything (`cpu_time`). With the argument `undrawn`, pictures are counted but not
+drawn.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -567,7 +568,7 @@ def diagnosis(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
         suite, own = exercise.hidden_suite, LocalImplementation(answers, text)
         (result,) = runner.judge(suite, own, 3, only="query_scores")
-        return found.explain(result, lambda _, batch: replies_of(answers, batch), text)
+        return found.explain(result, partial(replies_of, answers), text)
 
     return name
 
@@ -616,7 +617,7 @@ def _explained_by(
     answers = {"query_scores": function}
     suite, own = exercise.hidden_suite, LocalImplementation(answers, "")
     (result,) = runner.judge(suite, own, 3, only="query_scores")
-    found = diagnosis.explain(result, lambda _, batch: replies_of(answers, batch), "")
+    found = diagnosis.explain(result, partial(replies_of, answers), "")
     return (found.misconception, found.hint or "") if found.misconception else None
 
 
@@ -708,7 +709,7 @@ def _named(course: Course, place: str, question: str, answer: Any) -> QuestionRe
     own = LocalImplementation(answers, "")
     (result,) = runner.judge(exercise.hidden_suite, own, 3, only=question)
     diagnosis = Diagnosis(runner, course, exercise, ask_here)
-    return diagnosis.explain(result, lambda _, batch: replies_of(answers, batch), "")
+    return diagnosis.explain(result, partial(replies_of, answers), "")
 
 
 class _FirstWeightsKept(torch.nn.Module):

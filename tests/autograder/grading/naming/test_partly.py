@@ -164,14 +164,16 @@ def _samples(rate: float) -> Samples:
 
 
 @pytest.mark.parametrize(
-    ("fitting", "is_random", "names"), [(5, 6, ["random"]), (4, 6, []), (5, 5, [])]
+    ("fitting", "is_random", "is_changed", "names"),
+    [(5, 6, True, ["random"]), (4, 6, True, []), (5, 5, True, []), (5, 6, False, [])],
 )
 def test_random_results_must_fit_nearly_all_tests(
-    fitting: int, is_random: int, names: list[str]
+    fitting: int, is_random: int, is_changed: bool, names: list[str]
 ) -> None:
     torch.manual_seed(0)
     rates = [0.1] * fitting + [0.5] * (6 - fitting)
-    given: Any = _GivenByTest({t: _dropped(r) for t, r in zip(TESTS, rates, strict=True)})
+    records = {t: _dropped(r) for t, r in zip(TESTS, rates, strict=True)}
+    given: Any = _GivenByTest(records, is_changed)
     random = [*TESTS][:is_random]
     table = Table(
         (Row("random", "Is it random?"), Row("other", "Is it?")),
@@ -185,8 +187,9 @@ def test_random_results_must_fit_nearly_all_tests(
 
 
 class _GivenByTest:
-    def __init__(self, records: dict[str, AnswerRecord]) -> None:
+    def __init__(self, records: dict[str, AnswerRecord], is_changed: bool = False) -> None:
         self._records = records
+        self._is_changed = is_changed
 
     def answered(self, test: str) -> AnswerRecord:
         return replace(self._records[test], words="")
@@ -195,6 +198,12 @@ class _GivenByTest:
 
     def judged(self, test: str) -> AnswerRecord:
         return self._records[test]
+
+    def is_changed(self, test: str) -> bool:
+        return self._is_changed
+
+    def size(self, test: str) -> int:
+        return 1
 
 
 def _random(value: torch.Tensor) -> AnswerRecord:
