@@ -7,7 +7,7 @@ calls and is not contradicted, the answer contains this mistake, or one with the
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -129,10 +129,8 @@ class PartialSearch:
         `values` says which calls return a wrong value. In a test in which the row is not random,
         there must be none.
         """
-        search, fitting, tests_of = self._search, Counter[int](), defaultdict[int, list[str]](list)
-        for row, test in search.table.samples:
-            tests_of[row].append(test)
-        for row, tests in tests_of.items():
+        search, fitting = self._search, Counter[int]()
+        for row, tests in search.random_tests.items():
             drawn = sum(values[search.tests[test]].sum() for test in tests)
             failing = [test for test in tests if test not in search.right_tests]
             failing.sort(key=lambda test: search.tests[test].stop - search.tests[test].start)

@@ -227,14 +227,14 @@ class ProbeReplies:
         return [_error(reply) for reply in self._replies[test]]
 
     def again(self, test: str) -> Replies | None:
-        """Returns the answer's replies to a test with other random numbers; None if it ends."""
+        """Returns the replies to a test with different random numbers, or None if this fails."""
         if test not in self._again:
             replies = self.ask(self._probe.batch_of((1,), (test,)))
             self._again[test] = replies and self._probe.split(replies, (test,))[test]
         return self._again[test]
 
     def is_changed(self, test: str) -> bool:
-        """Returns whether other random numbers change the replies to a test, or end the answer."""
+        """Returns whether the replies to a test depend on random numbers; True if this fails."""
         return self.again(test) != self._replies[test]
 
     def size(self, test: str) -> int:

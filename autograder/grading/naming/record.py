@@ -27,7 +27,7 @@ Request = tuple[Any, ...]
 PLACES, SUMS = 4, 2
 #: the maximum number of values in a tensor; of a larger tensor, only the form is compared
 _MOST_NUMBERS = 1 << 18
-#: the maximum number of values for which the directions are kept
+#: the maximum number of values in a small tensor; small sizes are frequent
 _SMALL = 1 << 12
 #: the factor by which bounds are larger for gradients in float32, because these are rounded more,
 #: as in `suite.compare`

@@ -7,6 +7,7 @@ every machine. If no mistake is identified within this budget, none is named.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,8 +23,8 @@ from .table import UNKNOWN, Table
 
 #: the maximum number of calls to members for one answer
 MOST_CALLS = 1500
-#: the maximum number of tests that are repeated to find out whether an answer is random
-_MOST_REPEATED = 3
+#: the maximum number of tests that are repeated to find out if an answer's results are random
+_TESTS_REPEATED = 3
 Cells = NDArray[np.bool_]
 #: returns a member's record in a test, or None if the member can't be executed
 AskMember = Callable[[int, str], AnswerRecord | None]
@@ -173,7 +174,7 @@ class Search:
         If `run` is false, the test's message is not compared, for which the test has to run.
         """
         samples = self.table.samples.get((row, test))
-        if samples is None or not self._may_be_random:
+        if samples is None or not self._changes_like(row):
             return False
         columns = self.tests[test]
         calls = zip(self.came[columns], self.right[columns], samples.may_be_right, strict=True)
@@ -183,16 +184,23 @@ class Search:
             return False
         return not run or self.answers.judged(test).is_among(samples.judged)
 
-    @cached_property
-    def _may_be_random(self) -> bool:
-        """Returns whether random numbers change the answer's results in tests of random entries.
+    def _changes_like(self, row: int) -> bool:
+        """Returns whether random numbers change the answer's results where they change a row's.
 
-        If few numbers are returned, they may be equal by chance, so the largest results are
-        compared, and those of failed tests first.
+        Small results may be equal by chance, so tests with large results are repeated, failed tests
+        first.
         """
-        tests = {test for _, test in self.table.samples}
+        tests = self.random_tests[row]
         order = sorted(tests, key=lambda t: (t in self.right_tests, -self.answers.size(t)))
-        return any(map(self.answers.is_changed, order[:_MOST_REPEATED]))
+        return any(map(self.answers.is_changed, order[:_TESTS_REPEATED]))
+
+    @cached_property
+    def random_tests(self) -> Mapping[int, Sequence[str]]:
+        """The tests in which a row's results depend on chance, keyed by row."""
+        found: defaultdict[int, list[str]] = defaultdict(list)
+        for row, test in self.table.samples:
+            found[row].append(test)
+        return found
 
     def _fails_alike(self, row: int) -> bool:
         """Returns whether an entry and an answer with only right replies get equal messages."""

@@ -36,7 +36,7 @@ EXTRAS = sorted((ROOT / "source").glob("*/extras/*.md"))
 LONG = "takes-minutes"
 #: the maximum CPU time for a notebook, as a multiple of the time for loading torch and what draws
 #: pictures; because this is a ratio, it holds on slow machines, too
-MOST_CPU_TIME = 3.5
+MOST_CPU_TIME = 4.0
 
 Runs = dict[str, dict[str, Any]]
 
