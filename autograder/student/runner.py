@@ -22,6 +22,7 @@ from ..errors import AnswerFault, GraderError, UserError
 from ..inherited import without_pytests_settings
 from ..records import Limits
 from ..suite import LocalImplementation
+from ..suite import plugin as suite_plugin
 from ..suite.failures import WrongAnswer
 from ..suite.plugin import ANSWERS
 from .answers import written_as_power
@@ -132,10 +133,10 @@ def _run(suite: Path, run: _Run, *more: object) -> _Run:
                 # path, so that it does not use an imported module with the same name instead
                 *("-c", str(settings), f"--rootdir={folder}", "--noconftest"),
                 *("--import-mode=importlib", "--assert=plain", "--capture=no"),
-                *("-p", "autograder.suite.plugin"),
                 *(f"-pno:{name}" for name in _PLUGINS_NOT_NEEDED),
             ],
-            plugins=[run, *more],
+            # for `-p`, pytest would first search all installed packages for the plugin
+            plugins=[suite_plugin, run, *more],
         )
     if code == pytest.ExitCode.INTERNAL_ERROR:
         raise GraderError(

@@ -24,6 +24,7 @@ from ...records import QuestionResult
 from ...suite.expect import Expect
 from ...suite.implementation import Implementation
 from ...suite.plugin import SOLUTIONS, draw_for
+from . import grader_plugin
 from .verdicts import TestOutcome, blamed, judge
 
 
@@ -273,12 +274,11 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
         "--override-ini=addopts=",
         "--import-mode=importlib",
         "--capture=no",
-        *("-p", f"{__package__}.grader_plugin"),
         "--disable-plugin-autoload",
         *(f"-pno:{name}" for name in _PLUGINS_NOT_NEEDED),
     ]
     with without_pytests_settings():
-        code = pytest.main(arguments, plugins=[collector])
+        code = pytest.main(arguments, plugins=[grader_plugin, collector])
     if collector.error is not None:
         raise collector.error
     if collector.runner is None:
