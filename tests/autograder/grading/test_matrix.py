@@ -1,8 +1,9 @@
 """Grades a sample of the course's own cases, and checks the messages that students would read.
 
-All solutions and stubs, an eighth of the alternatives and a twelfth of the misconceptions for each
-question are graded in the sandbox as modules, and one in 36 of all cases also as a notebook. The
-sample is the same in every run. `make validate` grades all cases in both forms.
+All solutions and stubs, a tenth of the alternatives and a sixteenth of the misconceptions for each
+question are graded in the sandbox as modules, and one in 48 of all cases also as a notebook. The
+sample is the same in every run. `make validate` grades all cases in both forms. Naming the
+misconceptions reads the tables of all questions, so this is also where a missing table is noticed.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ from __future__ import annotations
 import contextlib
 import re
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from autograder.course import Course
 from autograder.grading.judging.verdicts import MAX_MESSAGE
+from autograder.grading.naming import known
+from autograder.grading.naming.store import Store
+from autograder.grading.naming.table import Table
 from autograder.grading.validation.cases import FORMS, Case, cases_of
 from autograder.grading.validation.validate import ValidationReport, validate
 from autograder.records import Exercise, QuestionResult, Verdict
@@ -23,10 +29,10 @@ from autograder.sandbox import ForkServer
 
 _JOBS = 1
 #: for these kinds, one in this many of a question's modules is graded, and at least `_FEWEST`
-_SHARE = {"misconception": 12, "alternative": 8}
+_SHARE = {"misconception": 16, "alternative": 10}
 _FEWEST = 1
 #: one in this many notebooks and combinations is graded
-_OTHERS = 36
+_OTHERS = 48
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
 )
@@ -49,6 +55,9 @@ class Matrix:
 
     report: ValidationReport
     failures: tuple[FailureMessage, ...]
+    #: the tables that naming used, and those of them that the course did not contain
+    tables: frozenset[str]
+    missing: frozenset[str]
 
     def total(self, figure: str) -> int:
         return sum(getattr(question, figure) for question in self.report.questions)
@@ -74,8 +83,43 @@ def _number(label: str) -> int:
     return zlib.crc32(label.encode())
 
 
+class _ReportingStore(Store):
+    """Writes the names of the tables that are used into a file, and makes no table.
+
+    A file, because naming takes place in another process.
+    """
+
+    log: Path
+
+    def get(
+        self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
+    ) -> Table:
+        def refuse() -> Table:
+            self._note(f"missing {question}")
+            raise LookupError(f"the course has no table for {question}")
+
+        self._note(f"used {question}")
+        return super().get(question, key, refuse, fits)
+
+    def _note(self, line: str) -> None:
+        with open(self.log, "a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+
 @pytest.fixture(scope="module")
-def matrix(course: Course, fork_server: ForkServer) -> Matrix:
+def matrix(
+    course: Course, fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Matrix]:
+    folder = tmp_path_factory.mktemp("tables")
+    _ReportingStore.log = folder / "log"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known, "Store", _ReportingStore)
+        # tables that other tests have made are not the course's
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield _graded(course, fork_server)
+
+
+def _graded(course: Course, fork_server: ForkServer) -> Matrix:
     failures: list[FailureMessage] = []
     drawn = _drawn(course)
 
@@ -94,7 +138,12 @@ def matrix(course: Course, fork_server: ForkServer) -> Matrix:
         on_question=on_question,
         start_sandbox=lambda: contextlib.nullcontext(fork_server),
     )
-    return Matrix(report, tuple(failures))
+    notes = _ReportingStore.log.read_text(encoding="utf-8").splitlines()
+    used, missing = (
+        frozenset(note.removeprefix(word) for note in notes if note.startswith(word))
+        for word in ("used ", "missing ")
+    )
+    return Matrix(report, tuple(failures), used, missing)
 
 
 def test_right_answers_pass_stubs_fail_and_no_mistake_survives(matrix: Matrix) -> None:
@@ -102,12 +151,12 @@ def test_right_answers_pass_stubs_fail_and_no_mistake_survives(matrix: Matrix) -
 
 
 def test_there_are_enough_alternatives_and_all_are_accepted(matrix: Matrix) -> None:
-    assert matrix.total("alternatives") >= 80
+    assert matrix.total("alternatives") >= 60
     assert matrix.total("accepted") == matrix.total("alternatives")
 
 
 def test_there_are_enough_misconceptions_and_all_are_caught(matrix: Matrix) -> None:
-    assert matrix.total("misconceptions") >= 150
+    assert matrix.total("misconceptions") >= 110
     assert matrix.total("caught") == matrix.total("misconceptions")
 
 
@@ -119,6 +168,17 @@ def test_every_question_has_misconceptions_and_alternatives(matrix: Matrix) -> N
     questions = matrix.report.questions
     few = [q for q in questions if min(q.misconceptions, q.alternatives) < _FEWEST]
     assert not few
+
+
+def test_the_course_has_all_its_tables(course: Course, matrix: Matrix) -> None:
+    questions = {
+        f"{exercise.name}-{question.name}"
+        for assignment in course.assignments
+        for exercise in assignment.exercises
+        for question in exercise.questions
+    }
+    assert matrix.missing == set(), "make tables, and commit them with the suite"
+    assert matrix.tables == questions
 
 
 def test_every_message_names_the_call_with_its_arguments(matrix: Matrix) -> None:
