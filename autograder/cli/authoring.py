@@ -228,6 +228,8 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     console.print(table)
     _print_traits(proof)
     _print_rules(proof)
+    for text in proof.slow:
+        console.print(f"slow: {for_terminal(text)}", soft_wrap=True)
     for label in proof.not_named:
         console.print(f"not named: {for_terminal(label)}", soft_wrap=True)
     for group in proof.not_told_apart:

@@ -58,7 +58,8 @@ class ValidationReport:
     """The numbers of cases for each question, and every problem that was found.
 
     For each question, `traits` says which tests show each trait, and `rules` says which tests check
-    each general rule; see `suite.traits`.
+    each general rule; see `suite.traits`. `slow` contains right answers that need much of the time
+    limit for a question: a slower machine might refuse them.
     """
 
     questions: tuple[QuestionProof, ...]
@@ -69,8 +70,11 @@ class ValidationReport:
     cases: int
     traits: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     rules: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    slow: tuple[str, ...] = ()
 
 
+#: a right answer is slow if grading it takes more than this share of a question's time limit
+_MUCH = 0.5
 #: advice for authors if a generated test rejects an answer that they know is correct
 _ROUNDING = (
     "\n  if this answer is right and only its rounding differs, let the generated tests compute in "
@@ -122,8 +126,19 @@ def validate(
         Jobs(jobs=jobs).grade(Scope.of(engine, chosen), source, on_result, tiers.append)
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, tiers[0] or Tier.NONE, len(cases))
+    report = replace(report, slow=tuple(_slow(chosen, results)))
     report = _with_traits(chosen, _with_pairs(course, report, verdicts))
     return _with_rules(course, chosen, report)
+
+
+def _slow(
+    chosen: Sequence[Assignment], results: Sequence[tuple[Case, SubmissionResult]]
+) -> Iterator[str]:
+    limits = {assignment.name: assignment.limits.cpu_seconds for assignment in chosen}
+    for case, result in results:
+        limit = limits[case.exercise.assignment]
+        if case.kind in ("solution", "alternative") and result.seconds > _MUCH * limit:
+            yield f"{case.label} takes {result.seconds:.1f} s; the limit is {limit:g} s of CPU time"
 
 
 def _judgements(case: Case, result: SubmissionResult) -> Iterator[JudgedCase]:

@@ -1,15 +1,20 @@
-"""For each problem that it reports, `validate` says what the author should do."""
+"""`validate` says what an author should do about refused answers, and which may be refused soon."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from autograder.grading.validation.cases import Case
-from autograder.grading.validation.validate import _problem
-from autograder.records import QuestionResult, TestResult, Verdict
+from autograder.course import load_course
+from autograder.grading.validation.cases import FORMS, Case, cases_of, chosen_of
+from autograder.grading.validation.validate import _problem, _slow
+from autograder.records import QuestionResult, SubmissionResult, TestResult, Verdict
 
+ROOT = Path(__file__).resolve().parents[3]
 RIGHT: Any = Case.__new__(Case)
 
 
@@ -38,3 +43,20 @@ def test_a_question_that_is_not_released_yet_is_named(verdict: Verdict, words: s
     stub: Any = Case.__new__(Case)
     object.__setattr__(stub, "kind", "stub")
     assert _problem(stub, QuestionResult("norm", 0.0, 1.0, verdict)) == words
+
+
+def test_right_answers_that_need_much_of_their_limit_are_listed(
+    make_result: Callable[..., SubmissionResult],
+) -> None:
+    chosen = chosen_of(load_course(ROOT), ["simplified_attention/scores"])
+    limit = chosen[0].limits.cpu_seconds
+    cases = {case.kind: case for case in cases_of(load_course(ROOT), chosen[0].exercises[0], FORMS)}
+    kinds = ("alternative", "misconception")
+    results = [
+        (cases[kind], replace(make_result(), seconds=share * limit))
+        for kind in kinds
+        for share in (0.4, 0.6)
+    ]
+    (text,) = _slow(chosen, results)
+    assert text.startswith(cases["alternative"].label)
+    assert f"takes {0.6 * limit:.1f} s; the limit is {limit:g} s" in text
