@@ -106,6 +106,8 @@ RawReply = tuple[bytes, bytes]
 #: the maximum size of all headers in one exchange, because a megabyte may take half a second to
 #: decode
 _MOST_HEADER_BYTES = 16 * wire.MAX_HEADER_BYTES
+#: the beginning of a reply with an error
+RAISED = b'{"U": ["raised", '
 #: the beginning of a frame that contains a request to the grader instead of a reply
 _ASKS = b'{"U": ["substitute", '
 

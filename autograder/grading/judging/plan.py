@@ -20,7 +20,7 @@ import torch
 from ...errors import AnswerFault, AnswerRaised, ContentError
 from ...records import Limits
 from ...sandbox import Budget
-from ...sandbox.replies import Batch, RawReply, reply_in, value_of
+from ...sandbox.replies import RAISED, Batch, RawReply, reply_in, value_of
 from ...sandbox.session import Session
 from ...submission import SubmittedExercise
 from ...suite.local import LocalImplementation
@@ -66,13 +66,13 @@ class TestPlan:
 class Plan:
     """All of a suite's requests for one seed; `cpu_seconds` is the CPU time of the solution.
 
-    `agreement` combines the agreements (see `reply_agreement`) of all tests that have one.
+    `agreements` combines, for each question, the agreements (see `reply_agreement`) of its tests.
     """
 
     seed: int
     batch: Batch
     tests: Mapping[tuple[str, str], TestPlan]
-    agreement: JointAgreement
+    agreements: Mapping[str, JointAgreement]
     cpu_seconds: float
 
 
@@ -192,6 +192,7 @@ class Rehearsal(RequestImplementation, Observer):
         """Returns the recorded requests as one batch; each question begins by setting a seed."""
         asked: list[tuple[Any, ...]] = []
         tests: dict[tuple[str, str], TestPlan] = {}
+        joined: dict[str, list[tuple[int, Agreement]]] = {}
         seeded = None
         for (question, test), requests in self.requests.items():
             in_bytes = tuple(map(bytes_of, requests))
@@ -201,18 +202,19 @@ class Rehearsal(RequestImplementation, Observer):
                 seeded = question
                 asked.append(_seed_request(self._seed, question))
             key = question, test
+            agreement = self._agreement(key)
             tests[key] = TestPlan(
                 len(asked),
                 in_bytes,
                 frozenset(self._asks.get(key, ())),
                 tuple((*which, found) for which, found in self._names.get(key, {}).items()),
-                self._agreement(key),
+                agreement,
                 self._outcomes[key],
             )
+            if agreement is not None:
+                joined.setdefault(question, []).append((len(asked), agreement))
             asked += requests
-        agreements = JointAgreement.of(
-            (test.start, test.agreement) for test in tests.values() if test.agreement is not None
-        )
+        agreements = {question: JointAgreement.of(own) for question, own in joined.items()}
         batch = Batch.of(asked, self.kernels)
         return Plan(self._seed, batch, tests, agreements, self.cpu_seconds)
 
@@ -244,7 +246,7 @@ class Plans:
 _CPU_SECONDS, _TIMES = 3.0, 4.0
 #: the beginnings of replies that depend only on the request and the code. Other replies report that
 #: a limit was reached, or contain a hint about the submission
-_PLAIN = (b'{"U": ["ok", ', b'{"U": ["raised", ')
+_PLAIN = (b'{"U": ["ok", ', RAISED)
 _MISSING = b'{"U": ["missing", '
 _A_THREAD = THREAD.encode()
 
@@ -270,7 +272,7 @@ class PlannedImplementation(RemoteImplementation):
         super().__init__(open_worker, answers, limits, seed, substitution, given)
         self._plan = plan
         self._replies: Sequence[RawReply] | None = None
-        #: whether the replies to all tests agree with the solution's
+        #: whether the replies to the question's tests agree with the solution's; see `Agreement`
         self._agrees = False
         self._asked = False
         #: the digests of requests that were made one by one, with their replies; None if a reply
@@ -284,7 +286,8 @@ class PlannedImplementation(RemoteImplementation):
         if not self._asked:
             self._asked = True
             self._replies = self._all_replies()
-            self._agrees = bool(self._replies) and self._plan.agreement.holds(self._replies or ())
+        joint = self._plan.agreements.get(question)
+        self._agrees = bool(joint and self._replies and joint.holds(self._replies))
 
     def begin_test(self, test: str) -> None:
         super().begin_test(test)
@@ -305,7 +308,8 @@ class PlannedImplementation(RemoteImplementation):
             return None
         start = self._test.start
         replies = self._replies[start : start + len(self._test.requests)]
-        if not self._agrees and not self._test.agreement.holds(replies):
+        agreement = self._test.agreement
+        if not (self._agrees and not agreement.raises) and not agreement.holds(replies):
             return None
         names = self._test.names
         is_alike = all(self.names_used(name, chosen) == found for name, chosen, found in names)

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...sandbox.replies import RawReply
+from ...sandbox.replies import RAISED, RawReply
 from ...suite.witness import After, Testimony, Witness
 
 _Kind = type[np.floating[Any]]
@@ -36,12 +36,31 @@ _ALIGNMENT = 8
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Adjacent floating-point numbers: their position, dtype, expected values and tolerances."""
+    """Adjacent floating-point numbers: their position, dtype, expected values and tolerances.
+
+    `bound` is the part of each tolerance that is safe to compare with a difference that is computed
+    in the numbers' own dtype. `infinite` contains the positions of expected values that are not
+    finite, and `finite` the expected values with zeros at these positions.
+    """
 
     at: int
     kind: _Kind
-    expected: NDArray[np.float64]
+    expected: NDArray[np.floating[Any]]
     allowed: NDArray[np.float64]
+    finite: NDArray[np.floating[Any]]
+    bound: NDArray[np.floating[Any]]
+    infinite: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, at: int, kind: _Kind, expected: NDArray[Any], allowed: NDArray[np.float64]) -> _Row:
+        expected = expected.astype(kind)
+        is_finite = np.isfinite(expected)
+        finite = expected if is_finite.all() else np.where(is_finite, expected, kind(0))
+        range_of = np.finfo(kind)
+        bound = np.minimum(allowed * (1 - 4 * range_of.eps), range_of.max)
+        bound = np.where(is_finite, np.where(bound < range_of.tiny, 0.0, bound), np.inf)
+        infinite = np.flatnonzero(~is_finite)
+        return cls(at, kind, expected, allowed, finite, bound.astype(kind), infinite)
 
     @property
     def nbytes(self) -> int:
@@ -51,10 +70,16 @@ class _Row:
         return self.near(np.frombuffer(data, self.kind, len(self.expected), self.at))
 
     def near(self, numbers: NDArray[np.floating[Any]]) -> bool:
-        """Returns whether `numbers` are close enough, as defined by `torch.isclose`."""
-        got = numbers.astype(np.float64)
-        close = (np.abs(got - self.expected) <= self.allowed) | (got == self.expected)
-        return bool(close.all())
+        """Returns whether `numbers` are close enough, as defined by `torch.isclose`.
+
+        For most numbers, this can be decided in their own dtype, which takes a quarter of the time.
+        """
+        if (np.abs(numbers - self.finite) <= self.bound).all() and (
+            not len(self.infinite) or (numbers[self.infinite] == self.expected[self.infinite]).all()
+        ):
+            return True
+        got, expected = numbers.astype(np.float64), self.expected.astype(np.float64)
+        return bool(((np.abs(got - expected) <= self.allowed) | (got == expected)).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +98,21 @@ class _RowAfter:
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
-    """Numbers of one dtype at many positions, which are all multiples of 4 bytes."""
+    """Numbers of one dtype in many parts of the data, which all begin at multiples of 4 bytes."""
 
-    words: NDArray[np.intp]
+    parts: tuple[slice, ...]
     row: _Row
 
     @classmethod
     def of(cls, rows: Sequence[_Row]) -> _Gathered:
         """Joins rows with the same dtype."""
-        each = [np.arange(row.at, row.at + row.nbytes, 4) // 4 for row in rows]
-        return cls(np.concatenate(each), _concatenated(rows))
+        parts = (slice(row.at // 4, (row.at + row.nbytes) // 4) for row in rows)
+        return cls(tuple(parts), _concatenated(rows))
 
     def agrees(self, data: bytes) -> bool:
         words = np.frombuffer(data, np.uint32, len(data) // 4)
-        return self.row.near(words[self.words].view(self.row.kind))
+        gathered = np.concatenate([words[part] for part in self.parts])
+        return self.row.near(gathered.view(self.row.kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +126,14 @@ class Agreement:
     apart: tuple[_Row | _RowAfter, ...]
     #: the ranges of bytes that must be equal
     exact: tuple[tuple[int, int], ...]
+
+    @property
+    def raises(self) -> bool:
+        """Whether an error is among the solution's replies; other answers' errors differ in text.
+
+        For the same reason, such a test is seldom skipped, but it is also a short one.
+        """
+        return any(header.startswith(RAISED) for header in self.headers)
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
         """Returns whether a test is sure to pass with these replies; if not, it must be run."""
@@ -152,6 +186,8 @@ def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agre
 class JointAgreement:
     """The agreements for many tests; compares all numbers of a dtype in one operation.
 
+    Tests in which the solution raises an error are left out.
+
     `parts` contains, for each test, the position of its first reply, the position after its last
     reply, and the padding bytes after its replies that align the next test's numbers.
     """
@@ -161,12 +197,17 @@ class JointAgreement:
 
     @classmethod
     def of(cls, tests: Iterable[tuple[int, Agreement]]) -> JointAgreement:
-        """Joins the agreements of tests, each given with the position of the test's first reply."""
+        """Joins the agreements of tests, each given with the position of the test's first reply.
+
+        Leaves out tests in which the solution raises an error.
+        """
         parts, headers, data = [], list[bytes](), bytearray()
         rows: list[_Row | _RowAfter] = []
         apart: list[_Row | _RowAfter] = []
         exact: list[tuple[int, int]] = []
         for first, test in tests:
+            if test.raises:
+                continue
             at, padding = len(data), bytes(-len(test.data) % _ALIGNMENT)
             parts.append((first, first + len(test.headers), padding))
             headers += (*test.headers, b"")
@@ -178,7 +219,7 @@ class JointAgreement:
         return cls(tuple(parts), whole)
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Returns whether all tests are sure to pass with these replies to the whole plan."""
+        """Returns whether these tests are sure to pass with these replies to the whole plan."""
         ordered: list[RawReply] = []
         for first, end, padding in self.parts:
             ordered += (*replies[first:end], (b"", padding))
@@ -212,7 +253,7 @@ def _row(at: int, kind: _Kind, right: torch.Tensor, atol: float, rtol: float) ->
     expected = right.double().numpy().ravel()
     finite = np.isfinite(expected)  # infinite numbers must be equal to the expected ones
     allowed = np.where(finite, atol + np.abs(rtol * np.where(finite, expected, 0.0)), -1.0)
-    return _Row(at, kind, expected, allowed)
+    return _Row.of(at, kind, expected, allowed)
 
 
 class _Numbers:
@@ -238,4 +279,4 @@ def _concatenated(rows: Sequence[_Row]) -> _Row:
     """Combines rows with the same dtype into one row at the position of the first."""
     expected = np.concatenate([row.expected for row in rows])
     allowed = np.concatenate([row.allowed for row in rows])
-    return _Row(rows[0].at, rows[0].kind, expected, allowed)
+    return _Row.of(rows[0].at, rows[0].kind, expected, allowed)

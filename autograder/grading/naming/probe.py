@@ -19,7 +19,7 @@ from typing import Any
 
 from ...errors import AnswerFault, AnswerRaised
 from ...records import Limits
-from ...sandbox.replies import Batch, RawReply, value_of
+from ...sandbox.replies import RAISED, Batch, RawReply, value_of
 from ...submission.bounded import memory_limited
 from ...suite.implementation import WatchedCall
 from ...suite.message import short_message
@@ -51,8 +51,7 @@ Ask = Callable[[Batch], Replies | None]
 _NOT_ASKED = "operators"
 #: the maximum memory, in bytes, for a mistake in this process; a changed size may need gigabytes
 _MOST_MEMORY = 512 << 20
-_RAISED = b'{"U": ["raised", '
-_INTERRUPTED = _RAISED + b'"KeyboardInterrupt"'
+_INTERRUPTED = RAISED + b'"KeyboardInterrupt"'
 MAKING = ("restore", "build", "load_weights")
 #: the maximum number of bytes in a reply's tensors; a tensor counts once for each reference to it,
 #: because each reference is read
@@ -287,7 +286,7 @@ class _Replayed(RequestImplementation):
 
 
 def _error(reply: RawReply) -> str:
-    if reply[0].startswith(_RAISED):
+    if reply[0].startswith(RAISED):
         try:
             value_of(wire.decode(reply[0], bytearray(reply[1])))
         except (AnswerFault, wire.BadFrame) as error:
