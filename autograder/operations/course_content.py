@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,16 +116,22 @@ def validate(
     """Grades solutions, stubs, alternatives and known mistakes, and reports unexpected verdicts.
 
     `names` contains names of assignments or exercises (default: all). `starts` is called once, with
-    the number of cases, and `judged` is called after each case.
+    the number of cases, and `judged` is called after each case. Alternatives must also pass the
+    public checks.
 
         print(autograder.validate(["simplified_attention/scores"]).problems)
     """
     from ..grading.validation.cases import FORMS, chosen_of
     from ..grading.validation.validate import validate as prove
+    from .right_answers import refused_by_check
 
     of = load_course(course)
-    refuse_unfinished(of, chosen_of(of, names))
-    return prove(of, names, forms=forms or FORMS, jobs=jobs, starts=starts, judged=judged)
+    chosen = chosen_of(of, names)
+    refuse_unfinished(of, chosen)
+    report = prove(of, names, forms=forms or FORMS, jobs=jobs, starts=starts, judged=judged)
+    exercises = (exercise for assignment in chosen for exercise in assignment.exercises)
+    refused = (text for exercise in exercises for text in refused_by_check(of, exercise))
+    return replace(report, problems=(*report.problems, *refused))
 
 
 def gradescope_bundle(

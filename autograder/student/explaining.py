@@ -53,9 +53,9 @@ _STOPS = (
 )
 _OWN = "this error ends the call: look at the condition that leads to the line where it is raised"
 _BY_CHANCE = (
-    "something in your code is random, or was never given a value: dropout that is always on "
-    "(`F.dropout` needs `training=self.training`), a layer that is built in `forward`, "
-    "`torch.rand`, `torch.empty`"
+    "something in your code is random, was never given a value, or depends on an earlier call: "
+    "dropout that is always on (`F.dropout` needs `training=self.training`), a layer that is built "
+    "in `forward`, `torch.rand`, `torch.empty`, a count or a tensor that a call keeps in `self`"
 )
 
 
@@ -274,7 +274,6 @@ def _error_message(
     expected, hint = NO_ERROR, known or (_OWN if is_own else _STOPS)
     if wrong := _WRONG_SHAPE.search(got):
         got, expected = f"shape {wrong[1]}", f"shape {wrong[2]}"
-        hint = "the result does not have the shape that the question requires: see its docstring"
     return _step_message(step, got, expected, hint, places, _cause(got, places))
 
 
@@ -304,7 +303,8 @@ def call_with_shapes(step: RecordedCall | None) -> str:
     built = step.question if step.built is None else call_text(step.question, step.built)
     if step.built is not None and not step.args:
         return built
-    name = built if step.built is None else f"{built}.forward"
+    mode = ".eval()" * step.is_eval
+    name = built if step.built is None else f"{built}{mode}.forward"
     return ("the gradient of " * step.gradients) + call_text(name, step.args)
 
 

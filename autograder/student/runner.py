@@ -225,7 +225,12 @@ class _Run:
         self.output.start()
         self._answers.start()
         begin = time.process_time()
-        with limited(SECONDS), torch.random.fork_rng(devices=[]), as_in_grading():
+        with (
+            limited(SECONDS),
+            torch.random.fork_rng(devices=[]),
+            torch.enable_grad(),  # as in grading, even if the student's file has turned them off
+            as_in_grading(),
+        ):
             # `torch.manual_seed` would first look for accelerators
             torch.default_generator.manual_seed(0)
             yield

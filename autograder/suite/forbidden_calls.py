@@ -26,7 +26,7 @@ from ..worker.experiments import Statement, experiments
 from ..worker.operator_watch import THREAD
 from .compare import difference
 from .implementation import Outcome, WatchedCall
-from .names import imports_of
+from .names import BY_TEXT, imports_of
 from .texts import ANY, ExpressionTexts, written
 
 _PACKAGE = __name__.partition(".")[0]
@@ -90,7 +90,7 @@ def _found(operators: frozenset[str], names: frozenset[str]) -> str | None:
     if names:  # a name of this package is only what a supplied cell calls its tensor
         first = min(names)
         own = first.startswith(f"{_PACKAGE}.")
-        return f"uses {first.rpartition('.')[2] if own else first}"
+        return f"uses {first.rpartition('.')[2] if own else first.removeprefix(f'{BY_TEXT}.')}"
     if dispatched := operators - {THREAD}:
         return f"uses the operator {min(dispatched)}"
     return "starts a thread" if operators else None

@@ -83,6 +83,7 @@ class ExpectLayer:
         self._question = question
         self._signature = signature_of(solution, question)
         self._built = self._call = call_text(question, args)
+        self._is_eval = False
         self._draw = draw
         self._reference = solution.build(question, args) if solution is not None else None
         with self._explained(), _born_alike(solution is None):
@@ -91,6 +92,11 @@ class ExpectLayer:
             self.fill(weights or (lambda name, shape: draw.normal(*shape, scale=scale)))
         else:
             self.answer.load(_weights_by_name(self.answer.weights(), scale))
+
+    @property
+    def _forward(self) -> str:
+        """The text of the function that is called, from which the call can be repeated."""
+        return f"{self._built}{'.eval()' * self._is_eval}.forward"
 
     @property
     def reference(self) -> Layer:
@@ -140,6 +146,7 @@ class ExpectLayer:
 
     def train(self, mode: bool = True) -> ExpectLayer:
         """Set both layers to train mode (default) or eval mode; return `self`."""
+        self._is_eval = not mode
         self.answer.train(mode)
         if self._reference is not None:
             self._reference.train(mode)
@@ -208,7 +215,7 @@ class ExpectLayer:
 
         The test fails if the call changes an argument.
         """
-        self._call = no_grad_text(call_text(f"{self._built}.forward", args), no_grad)
+        self._call = no_grad_text(call_text(self._forward, args), no_grad)
         with self._explained():
             outcome = self.answer.forward(args, no_grad)
         for text, cause in changes(args, outcome):
@@ -223,7 +230,7 @@ class ExpectLayer:
         call, because a later call must not write into an earlier result.
         """
         expected = self.reference.steps(steps)
-        self._call = steps_text(f"{self._built}.forward", steps)
+        self._call = steps_text(self._forward, steps)
         with self._failures.softly():
             with self._explained():
                 got = self.answer.steps(steps)
@@ -268,7 +275,7 @@ class ExpectLayer:
 
     def raises(self, *args: Any, error: type[Exception], likely: str, naming: str = "") -> None:
         """Assert that `forward` raises `error`, or a subclass, whose message contains `naming`."""
-        self._call = call_text(f"{self._built}.forward", args)
+        self._call = call_text(self._forward, args)
         wrong = wrong_refusal(
             self._call, lambda: self.answer.forward(args).value, error, likely, naming
         )
@@ -300,7 +307,7 @@ class ExpectLayer:
 
         The test fails if the call leaves anything behind. `options` say how gradients are computed.
         """
-        self._call = gradient_text(f"{self._built}.forward", args, options)
+        self._call = gradient_text(self._forward, args, options)
         with self._explained():
             got = self.answer.gradients(args, cotangent, options)
         with self._failures.softly():
@@ -318,7 +325,7 @@ class ExpectLayer:
     ) -> None:
         cotangent = cotangent_of(self._draw, self.reference.forward(args).value, None, options)
         expected = self.reference.gradients(args, cotangent, options)
-        self._call = gradient_text(f"{self._built}.forward", args, options)
+        self._call = gradient_text(self._forward, args, options)
         with self._failures.softly():
             with self._explained():
                 got = self.answer.gradients(args, cotangent, options)
@@ -347,9 +354,14 @@ def _born_alike(is_public: bool) -> Iterator[None]:
 
 
 def _weights_by_name(weights: Mapping[str, torch.Tensor], scale: float) -> dict[str, torch.Tensor]:
-    """Draw weights that do not depend on the order in which an answer creates them."""
-    drawn = {name: Draw(0, f"{name} {tuple(found.shape)}") for name, found in weights.items()}
+    """Draw weights that do not depend on the order in which an answer creates them.
+
+    Leave out lazy weights, which are empty: without a solution, nobody knows their shapes before
+    the first call, which initializes them.
+    """
+    known = {name: found for name, found in weights.items() if found.shape != (0,)}
+    drawn = {name: Draw(0, f"{name} {tuple(found.shape)}") for name, found in known.items()}
     return {
         name: drawn[name].normal(*found.shape, scale=scale).to(found.dtype)
-        for name, found in weights.items()
+        for name, found in known.items()
     }

@@ -8,6 +8,12 @@ from .raised_table import OTHER_ARGUMENTS, Row, row
 #: errors about sizes, dtypes, devices and gradients
 OF_TENSORS: tuple[Row, ...] = (
     row(
+        r"^RuntimeError: the result has shape ",  # raised by `worker.execution`
+        "the result does not have the shape that the question requires",
+        "the result does not have the shape that the question requires: see its docstring",
+        is_cause=True,
+    ),
+    row(
         r"only supports boolean masks|operator\.invert\) is only|with a bool tensor is not supp",
         "numbers are used as a mask, or a mask as numbers",
         "a mask needs the dtype bool: a comparison such as `numbers == 1` makes one, and `~mask` "

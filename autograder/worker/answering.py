@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import linecache
 import os
 import socket
 import sys
@@ -102,7 +101,6 @@ class Worker:
         file = f"{name}.py"
         self._module.__name__, self._module.__file__ = name, file
         sys.modules[name] = self._module
-        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         if statements.SHOWS in source:
             setattr(builtins, statements.SHOWS, statements.SilentDisplay())
         with contextlib.ExitStack() as bounds:

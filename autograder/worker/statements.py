@@ -10,6 +10,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import linecache
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -100,6 +101,8 @@ def execute(
     `only_needed` is true, a statement is also skipped if no answer depends on the names that it
     uses. Raises an error only if the text is not valid Python, or if `failed` raises an error.
     """
+    # for code that reads its own source, such as `torch.jit.script`
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     tree = ast.parse(source, file)
     statements = [Statement(node) for node in _single_imports(tree.body)]
     left_out = experiments(statements, answers) if answers else set[Statement]()

@@ -342,5 +342,6 @@ def _error_text(error: BaseException) -> str:
     if isinstance(error, NameError | AttributeError):
         return str(traceback.TracebackException.from_exception(error, limit=0))
     if isinstance(error, KeyError) and len(error.args) == 1:
-        return str(error.args[0]) if isinstance(error.args[0], str) else str(error)
+        (key,) = error.args  # an empty text would look like a missing one
+        return key if isinstance(key, str) and key.strip() else str(error)
     return str(error)

@@ -44,7 +44,12 @@ from .inputs import (
 )
 from .size_cells import FEW, LENGTHS, LONG, ONE_LARGE, CallSizes
 
-_TWICE = "one tensor may be passed as several arguments: writing into one of them writes into all"
+_TWICE = (
+    "all sizes are equal here, and one tensor is passed as several arguments: nothing may depend "
+    "on different sizes, and writing into one argument writes into all"
+)
+#: the same for a function with only one argument of each shape
+_SQUARE = "all sizes are equal here: nothing may depend on different sizes"
 _EQUAL = "two tensors with equal numbers are still two tensors: each has its own gradient"
 _NUMBERS = (
     "use large and small numbers as they are, and zero like any other number: do not "
@@ -94,7 +99,8 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
     batch = traits.usual((2,))  # a program may treat three dimensions differently from others
     begun = arguments_of(traits.inputs, expect.draw, batch, traits.dtype, [inside])
     _same(expect, traits, begun, likely)
-    _same(expect, traits, _all_alike(expect, traits, traits.dtype, whole), _TWICE)
+    alike = _all_alike(expect, traits, traits.dtype, whole)
+    _same(expect, traits, alike, _TWICE if _repeats(alike) else _SQUARE)
 
 
 def _all_alike(
@@ -108,6 +114,12 @@ def _all_alike(
     """Make arguments whose sizes are all equal; arguments of the same shape are the same tensor."""
     sizes = traits.usual((*samples, size)).but(dict.fromkeys(traits.call_letters(), size))
     return shared(arguments(expect, traits, sizes, dtype, numbers))
+
+
+def _repeats(args: Sequence[Any]) -> bool:
+    """Return whether the same tensor is passed as several arguments."""
+    pairs = combinations(args, 2)
+    return any(one is other for one, other in pairs if isinstance(one, torch.Tensor))
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
@@ -315,8 +327,8 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     check(_any_numbers(expect, traits, asked.with_gradients(five).but(kept)))
     samples = (2,) * (len(asked.leads.four()) - 1)
     alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE, samples)
-    check(alike, _TWICE)
-    if any(one is other for one, other in combinations(alike, 2) if isinstance(one, torch.Tensor)):
+    check(alike, _TWICE if _repeats(alike) else _SQUARE)
+    if _repeats(alike):
         check([arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in alike], _EQUAL)
     middle = asked.middling(FEW)
     for given in traits.each_way():

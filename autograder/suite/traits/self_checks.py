@@ -202,7 +202,7 @@ def _sample(item: Any, arg: Any, index: int) -> Any:
 
 def _part(value: Any, index: int, keep: bool) -> Any:
     if isinstance(value, tuple | list):
-        return type(value)(_part(item, index, keep) for item in value)
+        return tuple(_part(item, index, keep) for item in value)  # may be of a class of its own
     if not isinstance(value, torch.Tensor) or index >= len(value):
         return value
     return value[index : index + 1] if keep else value[index]

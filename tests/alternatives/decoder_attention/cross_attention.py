@@ -267,9 +267,9 @@ def scale_is_a_float32_tensor(queries, keys, values, mask):
 
 @alternative("masked_attention")
 def allowed_keys_one_by_one(queries, keys, values, mask):
+    mask = mask.expand(*queries.shape[:-1], keys.shape[-2])
     if queries.dim() > 2:
-        masks = mask.expand(*queries.shape[:-1], keys.shape[-2])
-        parts = zip(queries, keys, values, masks, strict=True)
+        parts = zip(queries, keys, values, mask, strict=True)
         return torch.stack([allowed_keys_one_by_one(*part) for part in parts])
     rows = []
     for i in range(queries.shape[0]):

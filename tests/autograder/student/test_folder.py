@@ -53,6 +53,13 @@ def test_solutions_pass_in_modules(folder: Path, solve: Solve) -> None:
     assert progress.next is None
 
 
+def test_gradients_are_on_in_checks_as_in_grading(folder: Path) -> None:
+    off = "import torch\ntorch.set_grad_enabled(False)\n"
+    on = "    if not torch.is_grad_enabled():\n        raise RuntimeError\n    return x / 2.0\n"
+    write(folder, "halves.py", f"{off}def half(x):\n{on}")
+    assert half(folder).standing is Standing.PASSED
+
+
 def test_answers_pass_in_notebooks(folder: Path) -> None:
     answer_in_notebook(folder, "halves", "half", "%time\ndef half(x):\n    return x / 2.0")
     assert half(folder).standing is Standing.PASSED
