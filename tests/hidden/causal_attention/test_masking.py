@@ -10,7 +10,7 @@ from autograder.attention.suites.low_scores import (
     rows_far_apart,
 )
 from autograder.suite import Draw, Expect
-from autograder.suite.compare import describe
+from autograder.suite.compare import describe, is_finite
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 DIGITS = (
@@ -410,7 +410,7 @@ def _check_gradients_at_zero(expect: Expect) -> None:
     cotangent = expect.draw.normal(4, 4, dtype=torch.float64)
     pulled = expect.pulled("mask_and_renormalize", weights, cotangent=cotangent, likely=likely)
     expect.that(
-        all(bool(grad.isfinite().all()) for grad in pulled.inputs if grad is not None),
+        all(is_finite(grad) for grad in pulled.inputs if grad is not None),
         got="a gradient that is nan or infinite, where some weights are zero",
         expected="finite gradients",
         likely=likely,

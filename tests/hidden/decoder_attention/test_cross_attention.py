@@ -111,15 +111,16 @@ ATTENTION = "masked_attention"
 
 @pytest.mark.question(ATTENTION, points=1)
 def test_one_sequence_with_a_row_of_its_own_for_every_query(expect: Expect, draw: Draw) -> None:
+    arguments = draw.normal(4, 3), draw.normal(7, 3), draw.normal(7, 5)
     expect.same(
         ATTENTION,
-        draw.normal(4, 3),
-        draw.normal(7, 3),
-        draw.normal(7, 5),
+        *arguments,
         _some_forbidden(draw, 4, 7),
         likely="check these steps in order: scores, division by the square root of d, forbidden "
         "scores set to minus infinity, softmax over the keys, weighted sum of the values",
     )
+    one_for_all = "a mask (S,) applies to all queries: it broadcasts to the shape of the scores"
+    expect.same(ATTENTION, *arguments, _some_forbidden(draw, 1, 7)[0], likely=one_for_all)
 
 
 @pytest.mark.question(ATTENTION, points=1)

@@ -203,7 +203,7 @@ def complex_numbers(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="positions with integers: the fractional part of positions is cut off",
+    confuses="positions with integers: positions are turned into whole numbers",
     hint="Call it with a position of 2.5. Is the angle of the first pair 2.5?",
 )
 def positions_made_whole(positions, head_dim, base=10000.0):

@@ -1049,8 +1049,8 @@ class OneLayerOfThreeTimesTheSize(nn.Module):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a changed weight with a changed version number: changes to a weight are not noticed "
-    "if its version number stays the same",
+    confuses="a changed weight with an unchanged one: after the first call, some changes to a "
+    "weight are not noticed",
     hint="Double the numbers in the `.data` of a weight between two calls. Does the second call "
     "use the new numbers?",
 )

@@ -804,7 +804,7 @@ def dimension_moved_back_elsewhere(scores, dim=-1):
 
 @misconception(
     "naive_softmax",
-    confuses="scores that are large with scores that are too large: large scores are cut off at 30",
+    confuses="scores that are large with scores that are too large: large scores are cut off",
     hint="Give it scores of 40 and 45. Are their weights equal?",
 )
 def scores_cut_off_at_thirty(scores):
