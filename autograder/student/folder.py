@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+
 from ..course.manifest import Manifest, read_manifest
 from ..course.points import points_of
 from ..errors import SubmissionError, UserError
@@ -49,7 +51,11 @@ def check_folder(
     manifest = read_manifest(folder)
     results: list[CheckedExercise] = []
     for exercise, questions in _chosen(folder, manifest, names).items():
-        results.append(_check(folder, manifest, exercise, questions, on_question))
+        dtype = torch.get_default_dtype()  # a file may set it, which affects no other in grading
+        try:
+            results.append(_check(folder, manifest, exercise, questions, on_question))
+        finally:
+            torch.set_default_dtype(dtype)
         if any(item.standing is Standing.STOPPED for item in results[-1].questions):
             break
     return tuple(results)

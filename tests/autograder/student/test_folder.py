@@ -60,6 +60,14 @@ def test_gradients_are_on_in_checks_as_in_grading(folder: Path) -> None:
     assert half(folder).standing is Standing.PASSED
 
 
+def test_a_default_dtype_affects_only_its_own_file(folder: Path) -> None:
+    write(folder, "sums.py", "import torch\ntorch.set_default_dtype(torch.float64)\n")
+    same = "    assert torch.zeros(1).dtype == torch.float32\n    return x / 2.0\n"
+    write(folder, "halves.py", f"import torch\ndef half(x):\n{same}")
+    sums, halves = check_folder(folder)
+    assert [question.standing for question in halves.questions] == [Standing.PASSED]
+
+
 def test_answers_pass_in_notebooks(folder: Path) -> None:
     answer_in_notebook(folder, "halves", "half", "%time\ndef half(x):\n    return x / 2.0")
     assert half(folder).standing is Standing.PASSED
