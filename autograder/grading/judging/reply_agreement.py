@@ -129,7 +129,7 @@ class Agreement:
 
     @property
     def raises(self) -> bool:
-        """Whether an error is among the solution's replies; other answers' errors differ in text.
+        """True if the solution raises an error; other answers raise it with a different text.
 
         For the same reason, such a test is seldom skipped, but it is also a short one.
         """
