@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from ..classroom import (
@@ -32,7 +33,14 @@ from .downloaded import DownloadEntry, ReadingAllowance, RefusedFile, UnsafeFile
 from .gradescope import Submitters, read_submitters
 from .issues import FoundRequest
 from .owners import READ, CourseNames, DownloadLayout, OwnedFile, metadata_path
-from .placing import CollectedSubmission, Ends, Outcome, SubmittedFolder, waiting_folders
+from .placing import (
+    CollectedSubmission,
+    Ends,
+    Outcome,
+    StatedTime,
+    SubmittedFolder,
+    waiting_folders,
+)
 from .platform_times import Times
 from .platforms import CLASSROOM, Owner
 from .sorting import Pile, Sorting
@@ -232,13 +240,12 @@ class _Collection:
                 continue
             looks = self._sorting.look(pile)
             stated = times.of(pile.owner, roster.person(pile.student))
-            made = places.put(pile, stated or pile.time or pile.owner.time)
+            made = places.put(pile, _stated_time(pile, stated, times.source))
             collected.append(made)
             if made.outcome in (Outcome.NEW, Outcome.WAITING):
                 looked += [f"{made.student}/{made.assignment}: {look}" for look in looks]
-            if made.outcome in (Outcome.NEW, Outcome.SAME, Outcome.EDITED):
-                source = times.source if stated else TIMESTAMP_FILE if pile.time else ""
-                origins.append(_origin(pile, made, source, times.email_of(pile.owner)))
+            if made.origin is not None:
+                origins.append(_origin(pile, made, made.origin, times.email_of(pile.owner)))
         write_origins(self._class_folder, origins)
         write_uploads(self._class_folder, places.uploads.values())
         students = [made.student for made in collected]
@@ -297,7 +304,14 @@ def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
         raise UserError(f"{'/'.join(path)}: {error}") from error
 
 
-def _origin(pile: Pile, made: CollectedSubmission, source: str, email: str) -> Origin:
+def _stated_time(pile: Pile, of_table: datetime | None, table: str) -> StatedTime:
+    """Returns a submission's time from the best source that states one."""
+    owner = pile.owner
+    sources = (of_table, table), (pile.time, TIMESTAMP_FILE), (owner.time, owner.platform)
+    return next((StatedTime(*one) for one in sources if one[0] is not None), StatedTime())
+
+
+def _origin(pile: Pile, made: CollectedSubmission, stated: StatedTime, email: str) -> Origin:
     """Returns a submission's row for `collected.csv`; `email` comes from the table of times."""
     owner = pile.owner
     return Origin(
@@ -308,8 +322,8 @@ def _origin(pile: Pile, made: CollectedSubmission, source: str, email: str) -> O
         number=owner.number,
         entry=owner.entry,
         email=owner.email or email,
-        time=utc_text(made.time),
-        time_from=source or (owner.platform if made.time else ""),
+        time=utc_text(stated.time),
+        time_from=stated.source if stated.time else "",
         mark=late_mark(made.is_late),
     )
 

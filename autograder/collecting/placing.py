@@ -11,7 +11,7 @@ import contextlib
 import enum
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,12 +32,25 @@ from ..files import replace_file
 from ..records import Key
 from ..submission.class_files import EARLIER, SUBMITTED, WAITING
 from ..submission.opened import read_bytes
-from .platforms import CLASSROOM
+from .platforms import CLASSROOM, platform_name
 from .sorting import Pile
 from .transaction import CollectionLog
 
 #: returns a submission's deadline, in UTC without a zone; None if late submissions count, too
 Ends = Callable[[Key], datetime | None]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedTime:
+    """A submission time and the source that states it; the time is None if it is unknown."""
+
+    time: datetime | None = None
+    source: str = ""
+
+    @property
+    def rank(self) -> int:
+        """0 for no time, 1 for the clock of a student's computer, 2 for a platform's clock."""
+        return 0 if self.time is None else 1 if self.source == CLASSROOM else 2
 
 
 class Outcome(enum.StrEnum):
@@ -49,7 +62,7 @@ class Outcome(enum.StrEnum):
     EDITED = "edited"
     #: the upload is new, and is kept aside because the files in `submitted/` were edited by hand
     WAITING = "waiting"
-    #: the existing submission has a later time, and is kept
+    #: the existing submission is newer, and is kept
     OLDER = "older"
     #: the submission is late but the existing one is on time, and the class counts the last
     #: submission that is on time
@@ -65,7 +78,8 @@ class CollectedSubmission:
 
     `earlier` is the folder in `earlier/`, if any, to which a submission has been moved: the
     submission that this one replaced or, if this one is late or older than the existing submission,
-    this submission itself. `time` is the submission time that the platform reports. `lacks`
+    this submission itself. `time` is the submission time that counts, and `origin` the time to
+    record in `collected.csv`; if it is None, the submission's row there stays as it is. `lacks`
     contains the names of files that are in the replaced submission but not in this one.
     """
 
@@ -77,6 +91,7 @@ class CollectedSubmission:
     is_late: bool = False
     earlier: Path | None = None
     time: datetime | None = None
+    origin: StatedTime | None = None
     lacks: tuple[str, ...] = ()
 
     @property
@@ -122,34 +137,37 @@ class SubmittedFolder:
             return f"{target} is not a folder: move it elsewhere"
         return None
 
-    def put(self, pile: Pile, time: datetime | None) -> CollectedSubmission:
+    def put(self, pile: Pile, stated: StatedTime) -> CollectedSubmission:
         """Moves a gathered submission to its place; returns the outcome, or raises `OSError`."""
         key = for_file_name(pile.student), pile.assignment
         target = self._submitted / key[0] / key[1]
-        if time is not None:
-            _stamp(pile.folder, time)
         known = self._known.get(key, Upload(*key, "", ""))
         if known.placed and not target.exists():
             target = self._moved_by_hand(known) or target
         upload, there = digest_of(pile.folder), digest_of(target)
-        if pile.has_request and upload == there:  # a request makes no submission late
-            time = _stamped(target) or time
-        made = _Placement(pile, time, target)
-        if upload == there and target.parent.name == key[0]:
-            self._stamp_again(key, target, time)
-            self._new[key] = Upload(*key, upload, upload)
-            return made.collected(Outcome.SAME, target)
+        kept = self._kept(key, EARLIER, upload)
+        if stated.time is None and kept is not None:
+            stated = StatedTime(_stamped(kept), TIMESTAMP_FILE)
+        if stated.time is not None:
+            _stamp(pile.folder, stated.time)
+        made = _Placement(pile, stated, target)
         is_moved = target.parent.name != key[0]
         is_edited = is_moved or bool(there and known.placed and there != known.placed)
-        if is_edited and upload == known.upload:
-            self._stamp_again(key, target, time)
-            return made.collected(Outcome.EDITED, target)
+        if upload == there and not is_moved:
+            if upload == known.placed != known.upload:  # `grade` has put a better submission here
+                return made.there(Outcome.SAME)
+            self._new[key] = Upload(*key, upload, upload)
+            return made.there(Outcome.SAME, self._best_time(key, made))
+        if is_edited and upload == known.upload and not self._kept(key, WAITING, upload):
+            return made.there(Outcome.EDITED, self._best_time(key, made))
+        if is_edited and upload in (known.upload, known.placed):
+            return made.there(Outcome.EDITED)
         if there and upload == known.upload:  # `grade` has put a better submission here
-            return made.collected(Outcome.WORSE, target)
-        if _is_older(pile, time, target):
+            return made.there(Outcome.WORSE)
+        if there and self._is_older(key, made, is_kept=kept is not None):
             place = self._keep(pile, key, EARLIER, upload)
             return made.collected(Outcome.OLDER, place, earlier=place)
-        if self._comes_late(key, target, time):
+        if self._comes_late(key, target, stated.time):
             place = self._keep(pile, key, EARLIER, upload)
             return made.collected(Outcome.LATE, place, earlier=place)
         if is_edited:
@@ -158,6 +176,24 @@ class SubmittedFolder:
             return made.collected(Outcome.WAITING, place)
         self._new[key] = Upload(*key, upload, upload)
         return self._replace(made, key, upload)
+
+    def _is_older(self, key: Key, made: _Placement, *, is_kept: bool) -> bool:
+        """Returns whether the existing submission is newer than this one.
+
+        The numbers of Canvas's attachments decide, or else the submission times. If these do not
+        say which is newer, an upload that has already been replaced (`is_kept`) is older. A commit
+        is never older, because its time comes from the clock of a student's computer.
+        """
+        origin = self._origins.get(key, Origin(*key))
+        named = platform_name(origin.entry)
+        ranks = made.pile.owner.rank, named.owner.rank if named else 0
+        if all(ranks) and ranks[0] != ranks[1]:
+            return ranks[0] < ranks[1]
+        time, there = made.stated.time, _stamped(made.target)
+        if time is not None and there is not None and time != there:
+            is_older = time < there
+            return is_older and (is_kept or made.pile.owner.platform != CLASSROOM)
+        return is_kept
 
     def _comes_late(self, key: Key, target: Path, time: datetime | None) -> bool:
         """Returns whether a submission is late and would replace one that is on time."""
@@ -192,28 +228,47 @@ class SubmittedFolder:
 
     def _keep(self, pile: Pile, key: Key, where: str, digest: str) -> Path:
         """Keeps a submission in a folder next to `submitted/`, unless an identical one is there."""
+        if kept := self._kept(key, where, digest):
+            return kept
         folder = self._class_folder / where / key[0] / key[1]
-        for kept in sorted(folder.glob("*")):
-            if digest_of(kept) == digest:
-                return kept
         place = _free(folder / _time_of(pile.folder))
         self._record.before(key, made=place, digest=digest)
         folder.mkdir(parents=True, exist_ok=True)
         os.rename(pile.folder, place)
         return place
 
-    def _stamp_again(self, key: Key, target: Path, time: datetime | None) -> None:
-        """Updates a submission's time if the new one is known and nobody has edited the old one."""
-        before, there = self._origins.get(key, Origin(*key)).time, _stamped(target)
-        if time is not None and not (before and there and utc_text(there) != before):
-            _stamp(target, time)
+    def _kept(self, key: Key, where: str, digest: str) -> Path | None:
+        """Returns the folder next to `submitted/` that contains an identical submission, if any."""
+        folders = sorted((self._class_folder / where / key[0] / key[1]).glob("*"))
+        return next((folder for folder in folders if digest_of(folder) == digest), None)
+
+    def _best_time(self, key: Key, made: _Placement) -> StatedTime:
+        """Returns a known submission's time from its best source, and stores it in its folder.
+
+        A known time stays unless an equally good source now states a different one. A request for
+        a second look does not change a known time. A time that somebody has edited in the folder
+        stays there.
+        """
+        origin, there = self._origins.get(key, Origin(*key)), _stamped(made.target)
+        before = StatedTime(read_stamp(origin.time.encode()), origin.time_from)
+        is_request = made.pile.has_request and there is not None
+        best = before if is_request or made.stated.rank < before.rank else made.stated
+        is_edited = origin.time and there and utc_text(there) != origin.time
+        if best is made.stated and best.time is not None and not is_edited:
+            _stamp(made.target, best.time)
+        return best
 
 
 @dataclass(frozen=True, slots=True)
 class _Placement:
     pile: Pile
-    time: datetime | None
+    stated: StatedTime
     target: Path
+
+    def there(self, outcome: Outcome, best: StatedTime | None = None) -> CollectedSubmission:
+        """Returns the outcome for a submission that stays in `submitted/` as it is."""
+        made = self.collected(outcome, self.target)
+        return replace(made, time=_stamped(self.target), origin=best)
 
     def collected(
         self,
@@ -223,9 +278,10 @@ class _Placement:
         earlier: Path | None = None,
         lacks: tuple[str, ...] = (),
     ) -> CollectedSubmission:
+        origin = self.stated if outcome is Outcome.NEW else None
         return CollectedSubmission(
             self.pile.student, self.pile.assignment, folder, tuple(self.pile.files), outcome,
-            self.pile.is_late, earlier, self.time, lacks,
+            self.pile.is_late, earlier, self.stated.time, origin, lacks,
         )  # fmt: skip
 
 
@@ -245,14 +301,6 @@ def waiting_folders(class_folder: Path) -> tuple[Path, ...]:
 def earlier_place(class_folder: Path, key: Key, folder: Path) -> Path:
     """Returns an unused path in `earlier/` for a submission, named after the submission's time."""
     return _free(class_folder / EARLIER / key[0] / key[1] / _time_of(folder))
-
-
-def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:
-    """Returns whether a submission is older than the existing one; False for a repository."""
-    if time is None or pile.owner.platform == CLASSROOM or not target.is_dir():
-        return False
-    there = _stamped(target)
-    return there is not None and time < there
 
 
 def _stamped(folder: Path) -> datetime | None:

@@ -52,7 +52,8 @@ class _Claim:
 class Pile:
     """The files gathered for a submission; `time` is the time in nbgrader's `timestamp.txt`.
 
-    `has_request` is true if a request for a second look came with these files.
+    `owner` is the owner according to the newest of the uploaded files. `has_request` is true if a
+    request for a second look came with these files.
     """
 
     student: str
@@ -199,6 +200,8 @@ class Sorting:
             if file == TIMESTAMP_FILE:
                 pile.time = read_stamp(member.data)
             pile.is_late |= owner.is_late
+            if owner.key == pile.owner.key and owner.rank > pile.owner.rank:
+                pile.owner = owner
             claim = _Claim(file, path, owner.key, (copy, owner.rank, -len(own)))
             self._put(pile, claim, member.data, owner)
 

@@ -342,7 +342,7 @@ def test_an_earlier_submission_is_kept_with_its_time(
     assert (second.earlier / "softmax.py").read_bytes() == b"1"
     assert (second.folder / "softmax.py").read_bytes() == b"2"
     assert not (second.folder / "timestamp.txt").exists()
-    (third,) = bring({"ada/softmax.py": b"1"}).collected
+    (third,) = bring({"ada/softmax.py": b"3"}).collected
     assert third.earlier is not None
     assert (third.earlier / "softmax.py").read_bytes() == b"2"
 

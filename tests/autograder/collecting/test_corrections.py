@@ -98,6 +98,20 @@ def test_a_new_upload_waits_next_to_a_correction(term: Class) -> None:
     assert term.files() == {"scores.py": "2"}
 
 
+def test_an_older_upload_does_not_wait_next_to_a_correction(term: Class) -> None:
+    term.upload("2026-11-18 10:00:00 UTC", scores__py="1")
+    term.collect()
+    (term.place / "scores.py").write_text("corrected")
+    term.upload("2026-11-19 10:00:00 UTC", scores__py="2")
+    waiting = term.collect().folder
+    for stamp, text in (("2026-11-18", "1"), ("2026-11-19", "2")):
+        term.upload(f"{stamp} 10:00:00 UTC", scores__py=text)
+        assert term.collect().outcome is Outcome.EDITED
+    assert list(waiting.parent.iterdir()) == [waiting]
+    stamp = "2026-11-18 10:00:00 UTC\n"  # the time of the files that were corrected
+    assert term.files() == {"scores.py": "corrected", "timestamp.txt": stamp}
+
+
 def test_unedited_files_are_replaced(term: Class) -> None:
     term.upload(scores__py="1")
     term.collect()

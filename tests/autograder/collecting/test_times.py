@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +14,14 @@ from hypothesis import strategies as st
 
 from autograder.classroom import Person, utc_text
 from autograder.classroom.times import read_stamp
-from autograder.collecting import CANVAS, Owner, collect, read_times
+from autograder.collecting import (
+    CANVAS,
+    CollectOptions,
+    Outcome,
+    Owner,
+    collect,
+    read_times,
+)
 from autograder.deadlines import moment_text, parse_duedate
 
 COURSE = {"simplified_attention": ("scores", "softmax")}
@@ -98,6 +108,105 @@ def test_an_older_archive_that_is_collected_later_replaces_nothing(tmp_path: Pat
     assert (there / "scores.py").read_text() == "new"
     assert (there / "timestamp.txt").read_text() == "2026-11-19 10:00:00 UTC\n"
     assert (tmp_path / "course" / "collected.csv").read_text() == before
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def archive(path: Path, files: Mapping[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w") as made:
+        for name, text in files.items():
+            made.writestr(name, text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ada_104_5010_scores.py", "ada_104_7003_scores-1.py"),
+        ("Ada_17_assignsubmission_file_/scores.py", "Ada_17_assignsubmission_file_/scores.py"),
+        ("ada/scores.py", "ada/scores.py"),
+    ],
+    ids=["canvas", "moodle", "folder"],
+)
+def test_an_archive_that_was_replaced_replaces_nothing(tmp_path: Path, old: str, new: str) -> None:
+    course = tmp_path / "course"
+    first = archive(tmp_path / "1.zip", {old: "old"})
+    second = archive(tmp_path / "2.zip", {new: "new"})
+    collect([first], course / "submitted", COURSE)
+    (made,) = collect([second], course / "submitted", COURSE).collected
+    assert made.outcome is Outcome.NEW
+    before = contents(course)
+    for source, outcome in ((first, Outcome.OLDER), (second, Outcome.SAME)) * 2:
+        (made,) = collect([source], course / "submitted", COURSE).collected
+        assert made.outcome is outcome
+        assert contents(course) == before
+
+
+def test_a_canvas_archive_with_lower_numbers_is_older(tmp_path: Path) -> None:
+    submitted = tmp_path / "course" / "submitted"
+    for number, outcome in ((7003, Outcome.NEW), (5010, Outcome.OLDER), (9000, Outcome.NEW)):
+        source = archive(tmp_path / "1.zip", {f"ada_104_{number}_scores.py": str(number)})
+        (made,) = collect([source], submitted, COURSE).collected
+        assert made.outcome is outcome
+
+
+def test_returning_to_an_earlier_version_later_is_a_new_submission(tmp_path: Path) -> None:
+    target = tmp_path / "course" / "submitted"
+    for day, text in ((18, "a"), (19, "b"), (20, "a")):
+        source = handed_in(tmp_path / str(day), f"2026-11-{day} 10:00:00 UTC", scores=text)
+        (made,) = collect([source], target, COURSE).collected
+        assert made.outcome is Outcome.NEW
+
+
+def of_table(tmp_path: Path, time: str) -> CollectOptions:
+    table = tmp_path / "times.csv"
+    table.write_text(f"student,time\nada,{time}\n")
+    return CollectOptions(times=read_times(table, None))
+
+
+def test_a_known_time_stays_when_no_source_states_one(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    source = archive(tmp_path / "1.zip", {"ada/scores.py": "1"})
+    collect([source], course / "submitted", COURSE, of_table(tmp_path, "2026-11-19 10:00:00 UTC"))
+    before = contents(course)
+    assert "2026-11-19 10:00:00 UTC,time of times.csv" in before["collected.csv"]
+    (made,) = collect([source], course / "submitted", COURSE).collected
+    assert made.time == datetime(2026, 11, 19, 10, tzinfo=UTC)
+    assert contents(course) == before
+    later = of_table(tmp_path, "2026-11-19 11:00:00 UTC")
+    (made,) = collect([source], course / "submitted", COURSE, later).collected
+    assert made.time == datetime(2026, 11, 19, 11, tzinfo=UTC)
+
+
+def test_a_commits_time_does_not_replace_a_platforms_time(tmp_path: Path) -> None:
+    course, clones = tmp_path / "course", tmp_path / "clones"
+    for student in ("ada", "bea"):
+        own = clones / f"simplified-attention-{student}"
+        (own / ".git" / "objects" / "aa").mkdir(parents=True)
+        (own / ".git" / "HEAD").write_text("aa" * 20)
+        commit = b"committer a <a@b> 1773000000 +0000\n\nx"
+        data = zlib.compress(b"commit %d\0" % len(commit) + commit)
+        (own / ".git" / "objects" / "aa" / ("aa" * 19)).write_bytes(data)
+        (own / "scores.py").write_text("1")
+
+    def times(options: CollectOptions) -> list[str]:
+        made = collect([clones], course / "submitted", COURSE, options).collected
+        stamps = [one.folder / "timestamp.txt" for one in made]
+        assert [f"{utc_text(one.time)}\n" for one in made] == [s.read_text() for s in stamps]
+        return [utc_text(one.time) for one in made]
+
+    committed, pushed = "2026-03-08 20:00:00 UTC", "2026-03-09 10:00:00 UTC"
+    assert times(CollectOptions()) == [committed, committed]
+    assert times(of_table(tmp_path, pushed)) == [pushed, committed]
+    before = contents(course)
+    assert times(CollectOptions()) == [pushed, committed]
+    assert contents(course) == before
 
 
 def test_files_that_only_the_earlier_submission_had_are_reported(tmp_path: Path) -> None:
