@@ -166,7 +166,9 @@ class _Collection:
                           name=listed, time=committed(clone.folder))  # fmt: skip
             for entry in answers_of(clone, self._names.exercises, template):
                 self._take_answer(entry, owner, source.stem)
-        if not clones:
+        if clones:
+            self._sorting.take_others()
+        else:
             self._sort_download(source)
 
     def _take_answer(self, entry: DownloadEntry | RefusedFile, owner: Owner, source: str) -> None:

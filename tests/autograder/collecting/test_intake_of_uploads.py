@@ -213,3 +213,11 @@ def test_a_clone_whose_answers_have_other_names_is_looked_at(tmp_path: Path) -> 
         "di/simplified_attention/submission.zip",
     }
     assert {look.partition("/")[0] for look in report.looks} == {"bo", "di"}
+
+
+def test_a_damaged_archive_alone_in_a_clone_is_looked_at(tmp_path: Path) -> None:
+    repository(tmp_path / "clones", "ada", {"scores.py": "1"})
+    repository(tmp_path / "clones", "bob", {"hw.zip": "x"})
+    report = collect([tmp_path / "clones"], tmp_path / "course" / "submitted", COURSE)
+    assert [made.student for made in report.collected] == ["ada", "bob"]
+    assert ["bob" in look and "look at hw.zip" in look for look in report.looks] == [True]
