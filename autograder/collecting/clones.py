@@ -33,7 +33,6 @@ _WORK = (
 )
 #: if there are at least this many clones, files that most of them contain are from the template
 _A_CLASS = 3
-_NO_NEARER = "another file with this name at the same depth was used: keep only the right one"
 _NOBODYS = "next to clones, so its student is unknown: collect it separately"
 #: the maximum size of an answer in bytes; nobody types a longer one
 MAX_ANSWER_BYTES = 10 << 20
@@ -169,23 +168,12 @@ def answers_of(
     As with other uploads, an instructor is informed about files that are not exercise files. Only
     names are examined; no file is read yet.
     """
-    seen: dict[str, int] = {}
-    others: list[tuple[str, ...]] = []
-    uploads = [(own, *standard_name(own[-1], exercises)) for own in _uploads(clone.folder, ())]
-    originals = {file for _, file, copy in uploads if copy >= 0}
-    for own, file, copy in sorted(uploads, key=lambda one: len(one[0])):
-        if not is_answer(file, exercises) or (copy < 0 and file in originals):
-            others += [own] if own not in template else []
-        elif seen.get(file) == len(own):
-            yield RefusedFile("/".join((*clone.path, *own)), _NO_NEARER, clone.login)
-        elif file in seen:
-            reason = "a file with this name in a folder further up is used instead"
-            yield RefusedFile("/".join((*clone.path, *own)), reason)
-        else:
-            seen[file] = len(own)
-            yield _entry(clone, own)
-    yield from _kept(clone, others, is_packed=bool(seen))
-    if not seen and not others:
+    uploads = sorted(_uploads(clone.folder, ()), key=len)
+    answers = [o for o in uploads if is_answer(standard_name(o[-1], exercises)[0], exercises)]
+    others = [own for own in uploads if own not in answers and own not in template]
+    yield from (_entry(clone, own) for own in answers)
+    yield from _kept(clone, others, is_packed=bool(answers))
+    if not answers and not others:
         yield RefusedFile("/".join(clone.path), "it contains no exercise file")
 
 

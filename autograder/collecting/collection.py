@@ -43,7 +43,7 @@ from .placing import (
 )
 from .platform_times import Times
 from .platforms import CLASSROOM, Owner
-from .sorting import Pile, Sorting
+from .sorting import IsStub, Pile, Sorting
 from .students import Students
 from .transaction import collecting_alone
 
@@ -79,7 +79,7 @@ class CollectOptions:
     in lower case, to students. `times` is a platform's own table of times. `ends` returns a
     submission's deadline, or None if late submissions count as well. `owners` maps each outermost
     folder to its owners if the platform itself states them; the folders' names are then not
-    interpreted.
+    interpreted. `is_stub` returns whether a file is an untouched stub of an assignment.
     """
 
     assignment: str | None = None
@@ -87,6 +87,7 @@ class CollectOptions:
     times: Times = field(default_factory=Times)
     ends: Ends = lambda _: None
     owners: Submitters = field(default_factory=dict)
+    is_stub: IsStub = lambda *_: False
 
 
 def collect(
@@ -145,7 +146,7 @@ class _Collection:
         self._roster = read_roster(self._class_folder)
         self._logins = options.logins or self._roster.logins
         self._students = Students(read_origins(self._class_folder), self._roster, times, submitted)
-        self._sorting = Sorting(names, staging, self._students)
+        self._sorting = Sorting(names, staging, self._students, options.is_stub)
 
     def sort(self, source: Path) -> Iterator[str]:
         """Sorts the files in an archive, a folder of clones or any other folder; yields notes."""

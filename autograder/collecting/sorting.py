@@ -8,7 +8,7 @@ work replaces another student's.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 from ..classroom import TIMESTAMP_FILE, is_request, read_stamp, request_text, utc_text
 from ..errors import UserError
 from ..escaping import for_file_name
-from ..submission import unused_notes
+from ..submission import LOOK, is_answer, unused_notes
 from .download_entries import contents_of
 from .downloaded import OF_A_SYSTEM, AcceptedFile, DownloadEntry, ReadingAllowance, RefusedFile
 from .issues import FoundRequest
@@ -34,7 +34,11 @@ _LINES = 20
 #: versions of one student's work
 _MANY = 3
 
-Rank = tuple[int, int, int]
+#: whether a file was changed, the number of the copy, the number of the upload, and the depth; the
+#: file with the highest rank is used
+Rank = tuple[bool, int, int, int]
+#: returns whether a file answers no question of the assignment, because it is an untouched stub
+IsStub = Callable[[str, Path], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,8 @@ class Pile:
     """The files gathered for a submission; `time` is the time in nbgrader's `timestamp.txt`.
 
     `owner` is the owner according to the newest of the uploaded files. `has_request` is true if a
-    request for a second look came with these files.
+    request for a second look came with these files. `looks` contains notes for an instructor about
+    files that were not used although they may be answers.
     """
 
     student: str
@@ -64,6 +69,7 @@ class Pile:
     time: datetime | None = None
     is_late: bool = False
     has_request: bool = False
+    looks: list[str] = field(default_factory=list)
 
     @property
     def files(self) -> list[str]:
@@ -73,9 +79,12 @@ class Pile:
 class Sorting:
     """Sorts files into piles; records a reason and a student for each file that it rejects."""
 
-    def __init__(self, names: CourseNames, staging: Path, students: Students) -> None:
+    def __init__(
+        self, names: CourseNames, staging: Path, students: Students, is_stub: IsStub
+    ) -> None:
         self._names = names
         self._staging = staging
+        self._is_stub = is_stub
         self._students = students
         self._accounts: defaultdict[str, ReadingAllowance] = defaultdict(ReadingAllowance)
         self._piles: dict[tuple[str, str], Pile] = {}
@@ -114,8 +123,9 @@ class Sorting:
                 yield FoundRequest(student, words, source, at, assignment=pile.assignment)
 
     def look(self, pile: Pile) -> tuple[str, ...]:
-        """Returns notes for an instructor about files in a pile that don't answer any exercise."""
-        return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
+        """Returns notes for an instructor about files that are not used for any exercise."""
+        exercises = self._names.exercises_of(pile.assignment)
+        return (*pile.looks, *unused_notes(pile.folder, exercises))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
         """Leaves a file out of the submissions.
@@ -202,7 +212,7 @@ class Sorting:
             pile.is_late |= owner.is_late
             if owner.key == pile.owner.key and owner.rank > pile.owner.rank:
                 pile.owner = owner
-            claim = _Claim(file, path, owner.key, (copy, owner.rank, -len(own)))
+            claim = _Claim(file, path, owner.key, (True, copy, owner.rank, -len(own)))
             self._put(pile, claim, member.data, owner)
 
     def _only_pile(self, owner: Owner) -> str | None:
@@ -265,14 +275,30 @@ class Sorting:
             self.refuse(claim.path, reason, owner)
         elif not known.is_refused and target.read_bytes() == data:
             self.refuse(claim.path, f"the same as {known.path}")
-        elif known.key == claim.key and known.rank != claim.rank:
-            older = min(known, claim, key=lambda claim: claim.rank)
-            self.refuse(older.path, "a newer upload, or one in a folder further up, is used")
-            if older is known:
-                pile.claims[folded] = claim
-                target.write_bytes(data)
         else:
-            self._conflict(pile, known, claim, owner)
+            if not known.is_refused:
+                known = self._ranked(pile, known, target.read_bytes())
+            claim = self._ranked(pile, claim, data)
+            is_undecided = known.is_refused and claim.rank[0] and claim.rank < known.rank
+            if known.key != claim.key or known.rank == claim.rank or is_undecided:
+                self._conflict(pile, known, claim, owner)
+                return
+            lost, used = sorted((known, claim), key=lambda claim: claim.rank)
+            reason, is_look = _why_unused(lost, used)
+            self.refuse(lost.path, reason)
+            pile.looks += [f"{LOOK}{lost.path}: {used.path} is used instead"] if is_look else []
+            pile.claims[folded] = used
+            if used is claim:
+                target.write_bytes(data)
+
+    def _ranked(self, pile: Pile, claim: _Claim, data: bytes) -> _Claim:
+        """Returns a claim whose rank says whether the file is an untouched stub."""
+        if not is_answer(claim.file, self._names.exercises_of(pile.assignment)):
+            return claim
+        path = self._staging / "version" / claim.file
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        return replace(claim, rank=(not self._is_stub(pile.assignment, path), *claim.rank[1:]))
 
     def _conflict(self, pile: Pile, known: _Claim, claim: _Claim, owner: Owner) -> None:
         where = f"{pile.student}/{pile.assignment}/{claim.file}"
@@ -319,6 +345,18 @@ class Sorting:
             misses = "" if owner.key in have_files else owner.student
             self._refused.append(RefusedFile(path, reason, misses))
         self._unplaced.clear()
+
+
+def _why_unused(lost: _Claim, used: _Claim) -> tuple[str, bool]:
+    """Returns why one of two versions of a file is not used, and whether to look at it."""
+    (is_changed, copy, upload, _), (_, other, newer, _) = lost.rank, used.rank
+    if not is_changed:
+        return "an untouched stub, which counts for nothing", False
+    if copy < 0 <= other:
+        return "a copy: the original is used instead", True
+    if (copy, upload) != (other, newer):
+        return "a newer upload is used instead", False
+    return "a file with this name in a folder further up is used instead", True
 
 
 def _may_be_an_answer(path: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
@@ -18,9 +19,11 @@ from ..classroom import (
 )
 from ..course import Course
 from ..deadlines import zone_of
-from ..errors import UserError
+from ..errors import SubmissionError, UserError
 from ..records import Key
 from ..results.manual import Request
+from ..submission import answers_nothing
+from ..submission.bounded import BoundedReader
 from ..submission.class_files import SUBMITTED, existing_class, submissions_of
 from .courses import HERE, course_at
 from .second_looks import question_named_in
@@ -63,13 +66,11 @@ def collect(
     logins = read_logins(Path(roster)) if roster else {}
     if roster and not logins:
         write_roster(folder.parent, Path(roster))
-    options = CollectOptions(
-        assignment,
-        logins,
-        read_times(Path(times), _zone(zone, of_course, assignment)) if times else Times(),
-        _ends(of_course, folder.parent),
-    )
-    report = bring([Path(source) for source in sources], folder, exercises, options)
+    table = read_times(Path(times), _zone(zone, of_course, assignment)) if times else Times()
+    with _stub_finder(of_course) as is_stub:
+        ends = _ends(of_course, folder.parent)
+        options = CollectOptions(assignment, logins, table, ends, is_stub=is_stub)
+        report = bring([Path(source) for source in sources], folder, exercises, options)
     broken = [
         f"nothing is collected for {name}: {'; '.join(map(str.strip, str(why).splitlines()))}"
         for name, why in of_course.broken.items()
@@ -109,13 +110,38 @@ def collect_owned(
     from ..collecting import CollectOptions
     from ..collecting import collect as bring
 
-    options = CollectOptions(assignment, ends=_ends(course, class_folder), owners=owners)
-    report = bring([source], class_folder / SUBMITTED, _exercises(course), options)
+    with _stub_finder(course) as is_stub:
+        ends = _ends(course, class_folder)
+        options = CollectOptions(assignment, ends=ends, owners=owners, is_stub=is_stub)
+        report = bring([source], class_folder / SUBMITTED, _exercises(course), options)
     return _with_requests(report, class_folder, course)
 
 
 def _exercises(course: Course) -> Mapping[str, Sequence[str]]:
     return {a.name: [exercise.name for exercise in a.exercises] for a in course.assignments}
+
+
+@contextlib.contextmanager
+def _stub_finder(course: Course) -> Iterator[Callable[[str, Path], bool]]:
+    """Yields a function that returns whether a file is an untouched stub of an assignment.
+
+    Students' files are read in a child process; a file that can't be read there may be an answer.
+    """
+    exercises = {(a.name, exercise.name): exercise for a in course.assignments
+                 for exercise in a.exercises}  # fmt: skip
+
+    def read(assignment: str, path: Path) -> str:
+        return "stub" if answers_nothing(path, exercises[assignment, path.stem]) else ""
+
+    with BoundedReader(read) as reader:
+
+        def is_stub(assignment: str, path: Path) -> bool:
+            try:
+                return bool(reader(assignment, path))
+            except SubmissionError:
+                return False
+
+        yield is_stub
 
 
 def undo_collect(class_folder: Path | str = "course") -> UndoReport:

@@ -18,6 +18,7 @@ from .opened import Stamps, is_notebook, require_unchanged, stamps_of
 from .read import (
     NAMED_AS_MODULE,
     SubmittedExercise,
+    answers_nothing,
     counted_files,
     is_submitted,
     read_exercise,

@@ -67,8 +67,7 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
         answers = _read(module, exercise, _module)
         if not is_regular(notebook):
             return answers
-        names = [question.name for question in exercise.questions]
-        if answers.status is not ExerciseStatus.GRADED or not is_unanswered(answers.text, names):
+        if not _answers_nothing(answers):
             note = f"{module.name} was changed, so it counts and {notebook.name} does not"
             return replace(answers, notes=(*answers.notes, note))
     if is_regular(notebook):
@@ -76,6 +75,16 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
     return SubmittedExercise(
         exercise.name, ExerciseStatus.MISSING, notes=missing_answer_note(folder, exercise)
     )
+
+
+def answers_nothing(path: Path, exercise: Exercise) -> bool:
+    """Returns whether all questions in a module or notebook are still stubs."""
+    return _answers_nothing(_read(path, exercise, _module if path.suffix == ".py" else _notebook))
+
+
+def _answers_nothing(answers: SubmittedExercise) -> bool:
+    is_read = answers.status is ExerciseStatus.GRADED
+    return is_read and is_unanswered(answers.text, answers.questions)
 
 
 def is_submitted(exercise: Exercise, folder: Path) -> bool:

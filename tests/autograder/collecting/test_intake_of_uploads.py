@@ -14,6 +14,7 @@ import pytest
 from autograder.classroom.uploads import digest_of
 from autograder.collecting import CollectOptions, CollectReport, collect
 from autograder.errors import UserError
+from autograder.operations.collect import collect as collect_in_course
 from autograder.submission.intake import unused_files
 from autograder.submission.opened import MAX_FILES
 
@@ -21,6 +22,7 @@ COURSE = {
     "simplified_attention": ("scores", "softmax"),
     "causal_attention": ("masking",),
 }
+ROOT = Path(__file__).resolve().parents[3]
 Bring = Callable[..., CollectReport]
 
 
@@ -213,6 +215,48 @@ def test_a_clone_whose_answers_have_other_names_is_looked_at(tmp_path: Path) -> 
         "di/simplified_attention/submission.zip",
     }
     assert {look.partition("/")[0] for look in report.looks} == {"bo", "di"}
+
+
+def upload(root: Path, kind: str, files: Mapping[str, str]) -> Path:
+    """Returns a download with one student's files."""
+    if kind == "clone":
+        repository(root, "ada", files)
+        return root / "simplified-attention-ada"
+    with zipfile.ZipFile(root / "all.zip", "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"Ada King_1_assignsubmission_file_/{name}", text)
+    return root / "all.zip"
+
+
+@pytest.mark.parametrize("kind", ["clone", "moodle"])
+@pytest.mark.parametrize("ending", [".py", ".ipynb"])
+def test_an_untouched_stub_never_replaces_a_changed_file(
+    kind: str, ending: str, tmp_path: Path
+) -> None:
+    stub = (ROOT / "assignments" / "simplified_attention" / f"scores{ending}").read_text()
+    answer = stub.replace("raise NotImplementedError", "return inputs @ query")
+    for number, places in enumerate([("", "answers/"), ("answers/", ""), ("", "z - Copy/")]):
+        root = tmp_path / str(number)
+        root.mkdir()
+        files = {f"{places[0]}scores{ending}": stub, f"{places[1]}scores{ending}": answer}
+        source = upload(root, kind, files)
+        report = collect_in_course(
+            [source], into=root / "course", course=ROOT, assignment="simplified_attention"
+        )
+        (made,) = report.collected
+        assert (made.folder / f"scores{ending}").read_text() == answer
+        assert ["untouched stub" in one.reason for one in report.skipped] == [True]
+        assert (report.looks, report.missing) == ((), ())
+
+
+@pytest.mark.parametrize("kind", ["clone", "moodle"])
+@pytest.mark.parametrize("other", ["old/scores.py", "scores-Copy1.py"])
+def test_an_unused_answer_is_a_reason_to_look(kind: str, other: str, tmp_path: Path) -> None:
+    source = upload(tmp_path, kind, {"scores.py": "used", other: "unused"})
+    options = CollectOptions("simplified_attention")
+    report = collect([source], tmp_path / "course" / "submitted", COURSE, options)
+    assert (report.collected[0].folder / "scores.py").read_text() == "used"
+    assert [other in look for look in report.looks] == [True]
 
 
 def test_a_damaged_archive_alone_in_a_clone_is_looked_at(tmp_path: Path) -> None:
