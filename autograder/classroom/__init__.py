@@ -50,14 +50,12 @@ from .matching import (
     without_group,
 )
 from .origins import Origin, forget_origins, late_mark, read_origins, write_origins
-from .people import (
+from .people import Person, Roster, read_roster
+from .people_lists import (
     PeopleList,
-    Person,
-    Roster,
     RosterChange,
     compare_people,
     listed_people,
-    read_roster,
     write_people,
     write_roster,
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.classroom import Person, RosterChange, Selection, read_roster
-from autograder.classroom.people import write_roster
+from autograder.classroom.people_lists import write_roster
 from autograder.errors import UserError
 
 CANVAS = (
