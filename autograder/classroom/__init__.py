@@ -56,6 +56,7 @@ from .people_lists import (
     RosterChange,
     compare_people,
     listed_people,
+    unused_columns_note,
     write_people,
     write_roster,
 )

@@ -19,6 +19,8 @@ from .tables import Row, change_table, read_csv
 from .worksheets import in_english
 
 _SEVERAL = "; "
+#: how many unused columns a note names
+_MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class RosterChange:
     on the roster. `staff` contains people who teach and are therefore not students. `doubts`
     contains sentences about two entries that may or may not be the same person. `updated` contains
     people whose entries change, and `replaced` contains the columns with replaced entries.
-    `students` contains the roster's names for the people in the list.
+    `students` contains the roster's names for the people in the list, and `unused` the list's
+    columns that were not used.
     """
 
     people: tuple[Person, ...]
@@ -40,6 +43,7 @@ class RosterChange:
     updated: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
     students: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +51,14 @@ class PeopleList:
     """A list of people from the file `source`, whose name appears in messages.
 
     If `has_sure_numbers` is true, the numbers come from Canvas itself, so equal numbers mean the
-    same person even if the names differ.
+    same person even if the names differ. `unused` contains the columns that were not used.
     """
 
     people: tuple[Person, ...]
     source: Path
     staff: tuple[str, ...] = ()
     has_sure_numbers: bool = False
+    unused: tuple[str, ...] = ()
 
 
 def write_roster(class_folder: Path, source: Path) -> RosterChange:
@@ -67,6 +72,16 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
     return write_people(class_folder, listed_people(*in_english(*read_csv(source)), source))
 
 
+def unused_columns_note(change: RosterChange) -> str:
+    """Returns a note that names the columns of a list that were not used, or "" if there are none.
+
+    A list may have a column for each of many assignments, so only the first few are named.
+    """
+    more = len(change.unused) - _MOST_NAMED
+    named = ", ".join(map(repr, change.unused[:_MOST_NAMED])) + (f" and {more} more" * (more > 0))
+    return f"columns that were not used: {named}" if named else ""
+
+
 def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> PeopleList:
     """Returns the people in a table; raises `UserError` if no column identifies them."""
     roles = Columns(columns, rows)
@@ -78,7 +93,7 @@ def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> 
             f"'Email address' or 'identifier'; got: {', '.join(columns)[:200] or 'none'}"
         )
     new = checked(people_of([one for one in entries if not one.is_staff]), source)
-    return PeopleList(new, source, staff)
+    return PeopleList(new, source, staff, unused=roles.unused)
 
 
 def write_people(class_folder: Path, new: PeopleList) -> RosterChange:
@@ -182,6 +197,7 @@ class _Merge:
             updated=tuple(there.student for there, _ in pairs),
             replaced=tuple(name for name in ROSTER_COLUMNS if _is_replaced(name, pairs)),
             students=tuple(students),
+            unused=new.unused,
         )
 
     def _find(self, person: Person) -> int | None:

@@ -45,25 +45,39 @@ _HEADINGS: Mapping[Role, tuple[str, ...]] = {
         "vollständigername",
         "displayname",
         "anzeigename",
+        "vorundnachname",
+        "nachundvorname",
     ),
     Role.FIRST: ("firstname", "givenname", "forename", "vorname"),
     Role.LAST: ("lastname", "surname", "familyname", "nachname", "familienname"),
     Role.EMAIL: ("email", "emailaddress", "mail", "emailadresse", "mailadresse"),
-    Role.LOGIN: ("sisloginid", "login", "loginid", "username", "benutzername", "anmeldename"),
+    Role.LOGIN: (
+        *("sisloginid", "login", "loginid", "username", "benutzername", "anmeldename"),
+        *("kennung", "benutzerkennung", "nutzername"),
+    ),
     Role.SIS: (
         *("sisuserid", "sisid", "idnumber", "idnummer", "sid", "studentid", "integrationid"),
         *("matrikelnummer", "matriculationnumber", "matrikelnr"),
     ),
     Role.REPOSITORY: ("githubusername", "gitlabusername", "gitlogin"),
     Role.NUMBER: ("number", "nummer", "id", "identifier", "rosteridentifier", "id_"),
-    Role.SECTION: ("section", "sections", "sektion", "sectionname"),
+    Role.SECTION: ("section", "sections", "sektion", "sectionname", "abschnitt", "kurs"),
     Role.GROUP: ("group", "groups", "gruppe", "gruppen", "team"),
     Role.ROLE: ("role", "roles", "rolle", "rollen"),
-    Role.EXTRA_TIME: ("extratime", "zusatzzeit", "verlängerung"),
+    Role.EXTRA_TIME: (
+        *("extratime", "zusatzzeit", "verlängerung", "zeitverlängerung", "zeitzuschlag"),
+        "extrazeit",
+    ),
     Role.GRADER: ("grader", "ta", "tutor", "tutorin", "marker"),
 }
 _SEVERAL = frozenset((Role.SECTION, Role.GROUP))
 _ROLE_OF = {heading: role for role, headings in _HEADINGS.items() for heading in headings}
+#: the unit in a heading such as `extra time (days)`, which applies to numbers without a unit
+_UNIT = re.compile(
+    f"({'|'.join(_HEADINGS[Role.EXTRA_TIME])})(?:in)?"
+    "(?:(?P<d>days?|tagen?|d)|(?P<h>hours?|stunden?|h)|(?P<min>minutes?|minuten?|min))"
+)
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 #: Canvas's gradebook, in which "Student" is a person's name, always has one of these columns
 _CANVAS = frozenset(("sisuserid", "sisloginid"))
 #: rows in Canvas's gradebook that are not about people
@@ -119,7 +133,9 @@ class Columns:
 
     def __init__(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
         self._columns: list[tuple[str, Role]] = []
-        headings = {column: _heading(column) for column in columns}
+        self._units = {c: unit[1] for c in columns if (unit := _heading_and_unit(c))[1]}
+        headings = {column: _heading_and_unit(column)[0] for column in columns}
+        self._headings = tuple(headings)
         self.is_canvas = bool(_CANVAS.intersection(headings.values()))
         for column, heading in headings.items():
             role = _ROLE_OF.get(heading)
@@ -133,6 +149,12 @@ class Columns:
         self._columns.sort(key=lambda found: order[headings[found[0]]])
 
     @property
+    def unused(self) -> tuple[str, ...]:
+        """The headings of the columns that have no role."""
+        used = {column for column, _ in self._columns}
+        return tuple(name for name in self._headings if name and name not in used)
+
+    @property
     def roles(self) -> frozenset[Role]:
         """The roles for which the table has columns."""
         return frozenset(role for _, role in self._columns)
@@ -142,6 +164,8 @@ class Columns:
         roles: dict[Role, str] = {}
         for column, role in self._columns:
             if text := row.get(column, "").strip():
+                if _NUMBER.fullmatch(text) and column in self._units:
+                    text = f"{text.replace(',', '.')} {self._units[column]}"
                 before = roles.setdefault(role, text)
                 if role in _SEVERAL and text != before:
                     roles[role] = f"{before}; {text}"
@@ -156,11 +180,16 @@ class Columns:
         return values if values.key or values.name else None
 
 
-def _heading(column: str) -> str:
-    """Normalizes a heading; `Section 2`, for example, becomes the heading for sections."""
+def _heading_and_unit(column: str) -> tuple[str, str]:
+    """Normalizes a heading, and returns the unit that it contains, or "".
+
+    For example, `Section 2` becomes the heading for sections, without a unit.
+    """
     squeezed = squashed(column)
+    if found := _UNIT.fullmatch(squeezed):
+        return found[1], str(found.lastgroup)
     unnumbered = squeezed.rstrip("0123456789")
-    return unnumbered if _ROLE_OF.get(unnumbered) in _SEVERAL else squeezed
+    return (unnumbered if _ROLE_OF.get(unnumbered) in _SEVERAL else squeezed), ""
 
 
 def _are_numbers(column: str, rows: Iterable[Row]) -> bool:

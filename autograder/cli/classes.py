@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..classroom import unused_columns_note
 from ..deadlines import duration_text, moment_text, parse_duration
 from ..escaping import for_terminal
 from .options import CLASS, in_course
@@ -50,6 +51,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
                 "replaced": list(change.replaced) if change else [],
                 "not_in_list": list(change.not_in_list) if change else [],
                 "staff": list(change.staff) if change else [],
+                "unused_columns": list(change.unused) if change else [],
                 "doubts": list(change.doubts) if change else [],
                 "not_submitted": {
                     name: [person.student for person in people]
@@ -68,6 +70,8 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
             change.not_in_list,
         )
         _names(f"{len(change.staff)} left out because they are teaching staff", change.staff)
+        if note := unused_columns_note(change):
+            console.print(f"note: {for_terminal(note)}", soft_wrap=True)
         for doubt in change.doubts:
             console.print(f"note: {for_terminal(doubt)}", soft_wrap=True)
     _print(found)

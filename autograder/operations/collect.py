@@ -14,6 +14,7 @@ from ..classroom import (
     add_requests,
     read_allowances,
     read_rules,
+    unused_columns_note,
     with_class_dates,
     write_roster,
 )
@@ -64,8 +65,9 @@ def collect(
         of_course.assignment(assignment)
     exercises = _exercises(of_course)
     logins = read_logins(Path(roster)) if roster else {}
+    notes: list[str] = []
     if roster and not logins:
-        write_roster(folder.parent, Path(roster))
+        notes.append(unused_columns_note(write_roster(folder.parent, Path(roster))))
     table = read_times(Path(times), _zone(zone, of_course, assignment)) if times else Times()
     with _stub_finder(of_course) as is_stub:
         ends = _ends(of_course, folder.parent)
@@ -84,7 +86,7 @@ def collect(
             "different assignment, use --assignment"
         )
         skipped = tuple(replace(s, reason=unclear) if s.reason == UNCLEAR else s for s in skipped)
-    return replace(report, skipped=skipped, notes=(*report.notes, *broken))
+    return replace(report, skipped=skipped, notes=(*filter(None, notes), *report.notes, *broken))
 
 
 def _with_requests(report: CollectReport, class_folder: Path, course: Course) -> CollectReport:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from autograder.classroom import Person, RosterChange, Selection, read_roster
 from autograder.classroom.people_lists import write_roster
+from autograder.cli import cli
 from autograder.errors import UserError
 
 CANVAS = (
@@ -45,6 +48,52 @@ def test_columns_are_recognized_in_any_case_split_or_in_german(text: str, tmp_pa
             "ada@uni.example", "Ada Lovelace", "ada@uni.example", group="Red; Blue"
         )
     }
+
+
+def test_german_columns_and_units_of_time_are_recognized(tmp_path: Path) -> None:
+    text = (
+        "Kennung,Vor- und Nachname,Mailadresse,Kurs,Zeitzuschlag,TA,Notiz\n"
+        "ada1,Ada King,ada@uni.example,Monday,1d,tom,x\n"
+    )
+    change = bring(tmp_path, text)
+    assert change.unused == ("Notiz",)
+    ada = Person("ada1", "Ada King", "ada@uni.example", "Monday", "1d", grader="tom", login="ada1")
+    assert people(tmp_path) == {"ada1": ada}
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "time"),
+    [
+        ("Zeitverlängerung", "2d", timedelta(days=2)),
+        ("Extra Zeit", "36h", timedelta(hours=36)),
+        ("extra time (days)", "1.5", timedelta(hours=36)),
+        ("Zeitverlängerung in Tagen", "1,5", timedelta(hours=36)),
+        ("Extra_Time_Hours", "3", timedelta(hours=3)),
+        ("Zeitzuschlag (Minuten)", "2h", timedelta(hours=2)),
+    ],
+)
+def test_extra_time_is_read_from_headings_with_units(
+    heading: str, cell: str, time: timedelta, tmp_path: Path
+) -> None:
+    change = bring(tmp_path, f'student,Abschnitt,{heading}\nada,A,"{cell}"\n')
+    (ada,) = change.people
+    assert (ada.extra, ada.section, change.unused) == (time, "A", ())
+
+
+def test_the_commands_name_columns_that_were_not_used(tmp_path: Path) -> None:
+    table = tmp_path / "list.csv"
+    table.write_text("student,Nachteilsausgleich,name\nada,1d,Ada King\n")
+    work = tmp_path / "all" / "ada" / "simplified_attention"
+    work.mkdir(parents=True)
+    (work / "scores.py").write_text("1")
+    course = str(tmp_path / "course")
+    for command in (
+        ["roster", course, str(table)],
+        ["collect", str(work.parent.parent), "--into", course, "--roster", str(table)],
+    ):
+        root = str(Path(__file__).resolve().parents[3])
+        done = CliRunner().invoke(cli, [*command, "--course", root], catch_exceptions=False)
+        assert "note: columns that were not used: 'Nachteilsausgleich'\n" in done.output
 
 
 def test_another_platforms_list_adds_data_and_removes_none(tmp_path: Path) -> None:
