@@ -15,7 +15,9 @@ from pathlib import Path
 
 from ..classroom import (
     TIMESTAMP_FILE,
+    Index,
     Origin,
+    Person,
     Roster,
     late_mark,
     read_origins,
@@ -252,13 +254,15 @@ class _Collection:
         write_origins(self._class_folder, origins)
         write_uploads(self._class_folder, places.uploads.values())
         students = [made.student for made in collected]
-        of_table = (*times.notes, *times.about(pile.owner for pile in self._sorting.piles))
+        found = [(pile.owner, roster.person(pile.student)) for pile in self._sorting.piles]
+        of_class = [*roster.people, *map(Person, places.students)]
+        of_table = times.about(found, Index([person.identity for person in of_class]))
         about = (*self._students.notes, *lookalikes(before, students))
         now = read_roster(self._class_folder)  # with the names that the platform uses now
         every = (*notes, *about, *_strangers(now, students))
         waiting = waiting_folders(self._class_folder)
         refused = self._sorting.refused()
-        looks = (*looked, *of_table)
+        looks = (*looked, *times.notes, *of_table)
         return CollectReport(tuple(collected), refused, every, waiting, looks, tuple(asked))
 
 

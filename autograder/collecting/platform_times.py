@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -33,6 +33,8 @@ _COLUMNS = (
     *("submitted_at", "submitted", "time", "timestamp"),
 )
 _NOTHING = ("", "-", "Never")
+#: how many students a note names
+_MOST_NAMED = 5
 #: Moodle's column of numbers such as `Participant 17`; names in Moodle's downloads contain these
 #: numbers
 _MOODLES_NUMBER = "Identifier"
@@ -50,21 +52,46 @@ class Times:
     #: the number in each row of Moodle's own worksheet; there are none for other tables
     numbers: tuple[str, ...] = ()
     is_named: tuple[bool, ...] = ()
+    #: the names and identifiers in each row, and whether its time is empty
+    names: tuple[tuple[str, ...], ...] = ()
+    is_empty: tuple[bool, ...] = ()
 
     def of(self, owner: Owner, person: Person | None = None) -> datetime | None:
         """Returns the time of an owner's submission, or None if the time is uncertain.
 
         `person` is the owner's entry on the class's roster.
         """
-        keys = _keys(owner)
-        keys += _names(person) if person else []
-        row = self._row_of(owner)
-        row = self._row(keys) if row is None else row
+        row = self._row_for(owner, person)
         return None if row is None or self._is_anothers(row, owner) else self.times[row]
 
-    def about(self, owners: Iterable[Owner]) -> Iterator[str]:
-        """Yields a note if the times can't be used because the table is for another assignment."""
-        known = [(owner, self._row(_keys(owner))) for owner in owners]
+    def _row_for(self, owner: Owner, person: Person | None) -> int | None:
+        row = self._row_of(owner)
+        keys = (*_keys(owner), *(_names(person) if person else ()))
+        return self._row(keys) if row is None else row
+
+    def about(self, found: Sequence[tuple[Owner, Person | None]], of_class: Index) -> Iterator[str]:
+        """Yields notes about times that are missing or can't be used.
+
+        `found` contains the owners of the collected submissions and their entries on the class's
+        roster; `of_class` finds everybody in the class.
+        """
+        rows = [row for one in found if (row := self._row_for(*one)) is not None]
+        unknown = [
+            ", ".join(self.names[row][:1]) or f"row {row + 2}"
+            for row, time in enumerate(self.times)
+            if time is not None and row not in rows and not any(map(of_class.find, self.names[row]))
+        ]
+        if unknown:
+            yield (
+                f"{self.source}: {_count(unknown, 'row')} with a time for nobody in the class: "
+                f"{_some(unknown)}: are the names written correctly?"
+            )
+        if empty := [", ".join(self.names[row][:1]) for row in rows if self.is_empty[row]]:
+            yield (
+                f"{self.source}: the time is empty for {_count(empty, 'student')} with a "
+                f"submission: {_some(empty)}"
+            )
+        known = [(owner, self._row(_keys(owner))) for owner, _ in found]
         others = [o for o, row in known if row is not None and self._is_anothers(row, o)]
         if others:
             yield (
@@ -113,6 +140,15 @@ class Times:
         return next((row for row in rows if row is not None), None)
 
 
+def _count(some: Sequence[str], what: str) -> str:
+    return f"{len(some)} {what}{'s' * (len(some) > 1)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(map(repr, names[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
 def _names(person: Person) -> list[str]:
     return [person.student, person.email, person.login, person.sis_id, person.name]
 
@@ -151,7 +187,11 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     numbers = tuple(number_in(row.get(_MOODLES_NUMBER, "")) for row in rows) if is_moodles else ()
     source = f"{column} of {path.name}"
     is_named = tuple(bool(identity.names) for identity in identities)
-    return Times(Index(identities), tuple(read), emails, source, notes, numbers, is_named)
+    names = tuple(tuple(filter(None, (*i.names, *i.ids, i.number))) for i in identities)
+    is_empty = tuple(cell in _NOTHING for cell in cells)
+    return Times(
+        Index(identities), tuple(read), emails, source, notes, numbers, is_named, names, is_empty
+    )
 
 
 def _note(path: Path, number: int, text: str, person: RoleValues | None) -> str:

@@ -209,6 +209,23 @@ def test_a_commits_time_does_not_replace_a_platforms_time(tmp_path: Path) -> Non
     assert contents(course) == before
 
 
+def test_unknown_students_and_empty_times_are_reasons_to_look(tmp_path: Path) -> None:
+    course, table = tmp_path / "course", tmp_path / "times.csv"
+    files = {f"{student}/scores.py": "1" for student in ("ada", "bea", "cy")}
+    source = archive(tmp_path / "1.zip", files)
+    course.mkdir()
+    (course / "roster.csv").write_text("student,name,email\ndi,Di Dee,di@uni.example\n")
+    time = "2026-11-19 10:00:00 UTC"
+    table.write_text(f"student,time\nada,{time}\nbae,{time}\ndi@uni.example,{time}\ncy,\n,\n")
+    options = CollectOptions("simplified_attention", times=read_times(table, None))
+    looks = collect([source], course / "submitted", COURSE, options).looks
+    assert looks == (
+        "time of times.csv: 1 row with a time for nobody in the class: 'bae': are the names "
+        "written correctly?",
+        "time of times.csv: the time is empty for 1 student with a submission: 'cy'",
+    )
+
+
 def test_files_that_only_the_earlier_submission_had_are_reported(tmp_path: Path) -> None:
     target = tmp_path / "course" / "submitted"
     first = handed_in(tmp_path / "1", "2026-11-18 10:00:00 UTC", scores="1", softmax="1")
