@@ -228,7 +228,7 @@ class _Merge:
         return normal(name) in accounts and not has_other_address
 
     def _by_name(self, person: Person) -> int | None:
-        """Finds a person by a name that is unique in both lists, unless email addresses differ."""
+        """Finds a person by a name unique in both lists, unless addresses or SIS IDs differ."""
         here, new = (names.get(in_any_order(person.name), ()) for names in self._names)
         same = [n for n in here if _may_be_one(self.people[n], person)]
         if len(here) == len(new) == len(same) == 1:
@@ -237,15 +237,16 @@ class _Merge:
             who = " or ".join(repr(self.people[n].student) for n in others)
             self._doubts.append(
                 f"{person.name!r} ({person.email or person.student}) may be {who}, but got a "
-                "new row: if they are the same person, write the address into the old row and "
-                "remove the new one"
+                "new row: if they are the same person, write the address and the SIS ID into the "
+                "old row and remove the new one"
             )
         return None
 
 
 def _may_be_one(one: Person, other: Person) -> bool:
-    """Returns whether two people have the same email address, or at least one has no address."""
-    return not (one.email and other.email) or normal(one.email) == normal(other.email)
+    """Returns whether two people's email addresses, and their SIS IDs, are equal or unknown."""
+    pairs = (one.email, other.email), (one.sis_id, other.sis_id)
+    return all(not (p and q) or normal(p) == normal(q) for p, q in pairs)
 
 
 def _numbers(people: Sequence[Person]) -> dict[str, int]:

@@ -142,6 +142,15 @@ def test_one_name_with_two_addresses_is_reported_not_decided(tmp_path: Path) -> 
     assert "'Ada Lovelace' (ada@home.example) may be 'ada@uni.example'" in doubt
 
 
+def test_one_name_with_two_university_numbers_is_reported(tmp_path: Path) -> None:
+    bring(tmp_path, "student,name,sis_id\nada1,Ada Lovelace,S-1\n")
+    change = bring(tmp_path, "student,name,sis_id\nalovelace,Ada Lovelace,S-2\n")
+    assert change.added == ("alovelace",)
+    (doubt,) = change.doubts
+    assert "'Ada Lovelace' (alovelace) may be 'ada1'" in doubt
+    assert people(tmp_path)["ada1"].sis_id == "S-1"
+
+
 def test_a_teacher_is_not_a_student(tmp_path: Path) -> None:
     change = bring(
         tmp_path,
