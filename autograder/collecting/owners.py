@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import UserError
-from ..submission import is_answer, standard_name
+from ..submission import ARCHIVES, is_answer, standard_name
 from .gradescope import EXPORT, METADATA, SUBMISSION, Submitters
 from .platforms import MOODLE_WORD, Owner, platform_name
 
@@ -17,6 +17,7 @@ _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloa
 _DEEPEST = 3
 
 NOBODY = "no student's name in its path"
+OTHER_ARCHIVE = "archives in this format are not supported: unpack it, or make it a .zip"
 READ = "this file was used only for the students' names and the submission times"
 UNCLEAR = "which assignment is it? use --assignment"
 
@@ -149,7 +150,8 @@ class DownloadLayout:
         if len(parts) == 1 and is_archive:
             return OwnedFile((Owner(parts[0][:-4].strip(), raw[0]),), assignment, tuple(parts))
         if len(parts) < 2 or not parts[0]:
-            return NOBODY
+            is_packed = parts[0].lower().endswith(tuple(ARCHIVES))
+            return OTHER_ARCHIVE if is_packed else NOBODY
         student, own = parts[0], parts[1:]
         if assignment is None and len(own) > 1 and (assignment := self._names.folder(own[0])):
             del own[0]

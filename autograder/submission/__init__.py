@@ -1,6 +1,7 @@
 """Finds submissions, and reads each exercise as the text of a module, or says why it can't."""
 
 from .intake import (
+    ARCHIVES,
     CODE,
     LOOK,
     NOISE,

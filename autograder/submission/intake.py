@@ -37,7 +37,7 @@ _DUPLICATE = re.compile(
     r"^Copy of |(?:-Copy\d+| copy(?: \d+)?| - Copy(?: \(\d+\))?)(?=\.[^.]+$)", re.IGNORECASE
 )
 #: the endings of archives, which are not unpacked here
-_ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2", ".zipx"))
+ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2", ".zipx"))
 
 
 def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
@@ -150,7 +150,7 @@ def missing_file_note(
         if found := _defined_in(path, definitions):
             note = f"{LOOK}{_named(folder, [path])}: it defines {found}; expected {wanted}"
             return (f"{note}; is its name wrong?",)
-    if packed := [path for path in files if path.suffix.lower() in _ARCHIVES]:
+    if packed := [path for path in files if path.suffix.lower() in ARCHIVES]:
         return (f"{LOOK}{_named(folder, packed)}: expected {wanted}; is it in the archive?",)
     return (f"expected {wanted}",)
 

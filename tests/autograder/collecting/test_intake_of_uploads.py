@@ -265,3 +265,13 @@ def test_a_damaged_archive_alone_in_a_clone_is_looked_at(tmp_path: Path) -> None
     report = collect([tmp_path / "clones"], tmp_path / "course" / "submitted", COURSE)
     assert [made.student for made in report.collected] == ["ada", "bob"]
     assert ["bob" in look and "look at hw.zip" in look for look in report.looks] == [True]
+
+
+def test_an_archive_that_is_not_a_zip_is_not_supported(tmp_path: Path) -> None:
+    mail = tmp_path / "mail"
+    (mail / "ada").mkdir(parents=True)
+    (mail / "ada" / "scores.py").write_text("1")
+    (mail / "bea.tar.gz").write_text("x")
+    report = collect([mail], tmp_path / "course" / "submitted", COURSE)
+    assert ["not supported" in one.reason for one in report.skipped] == [True]
+    assert report.missing == ("bea.tar.gz",)
