@@ -238,6 +238,7 @@ class _Collection:
         collected: list[CollectedSubmission] = []
         origins: list[Origin] = []
         looked: list[str] = []
+        again: list[str] = []  # reported by an earlier collection
         asked = list(self._sorting.requests())
         for pile in self._sorting.piles:
             if problem := places.problem(pile):
@@ -247,8 +248,9 @@ class _Collection:
             stated = times.of(pile.owner, roster.person(pile.student))
             made = places.put(pile, _stated_time(pile, stated, times.source))
             collected.append(made)
-            if made.outcome in (Outcome.NEW, Outcome.WAITING):
-                looked += [f"{made.student}/{made.assignment}: {look}" for look in looks]
+            lines = [f"{made.student}/{made.assignment}: {look}" for look in looks]
+            looked += lines if made.outcome in (Outcome.NEW, Outcome.WAITING) else ()
+            again += lines if made.outcome is Outcome.SAME else ()
             if made.origin is not None:
                 origins.append(_origin(pile, made, made.origin, times.email_of(pile.owner)))
         write_origins(self._class_folder, origins)
@@ -259,7 +261,7 @@ class _Collection:
         of_table = times.about(found, Index([person.identity for person in of_class]))
         about = (*self._students.notes, *lookalikes(before, students))
         now = read_roster(self._class_folder)  # with the names that the platform uses now
-        every = (*notes, *about, *_strangers(now, students))
+        every = (*notes, *again, *about, *_strangers(now, students))
         waiting = waiting_folders(self._class_folder)
         refused = self._sorting.refused()
         looks = (*looked, *times.notes, *of_table)

@@ -257,6 +257,8 @@ def test_an_unused_answer_is_a_reason_to_look(kind: str, other: str, tmp_path: P
     report = collect([source], tmp_path / "course" / "submitted", COURSE, options)
     assert (report.collected[0].folder / "scores.py").read_text() == "used"
     assert [other in look for look in report.looks] == [True]
+    again = collect([source], tmp_path / "course" / "submitted", COURSE, options)
+    assert (again.looks, again.notes) == ((), report.looks)  # nothing new, but not forgotten
 
 
 def test_a_damaged_archive_alone_in_a_clone_is_looked_at(tmp_path: Path) -> None:
