@@ -194,7 +194,8 @@ def count_late_days(
 
     `ends` maps each submission to its arrival time and its deadline without late days. In the order
     of their deadlines, late submissions take the days that they need, or none if too few are left.
-    Returns a sentence about each late submission.
+    The table is replaced, so submissions that are not in `ends` give their days back. Returns a
+    sentence about each late submission.
     """
     rows: list[dict[str, str]] = []
     lines: list[str] = []
@@ -210,7 +211,9 @@ def count_late_days(
         left[student] = has - days
         rows.append(_row(student, assignment, days, has - days))
         lines.append(f"{student} takes {days} of {has} late days for {assignment}")
-    write_table(class_folder / LATE_DAYS_FILE, _LATE_COLUMNS, rows)
+    path = class_folder / LATE_DAYS_FILE
+    if budget or path.exists():
+        write_table(path, _LATE_COLUMNS, rows)
     return tuple(lines)
 
 

@@ -79,7 +79,8 @@ def class_outcome(
     own, folder = courses.own, courses.class_folder
     results = LastResults(options.results, run.keys)
     dated = [one for one in own.assignments if one.duedate] if own and gradebook else []
-    lateness = (*best, *(_lateness(folder, dated, results.keys) if dated else ()))
+    is_counted = own is not None and gradebook  # without due dates, late days are given back
+    lateness = (*best, *(_lateness(folder, dated, results.keys) if is_counted else ()))
     on_lateness(lateness)
     begin = time.process_time()
     recorded = _record(courses, results, gradebook=gradebook) if results else None

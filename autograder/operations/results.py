@@ -55,6 +55,8 @@ def record(
 ) -> RecordSummary:
     """Writes, or rebuilds, nbgrader's gradebook and autograded/ from the results.
 
+    Late days are counted again first, because the penalties depend on them.
+
         autograder.record("course")
 
     Raises `UserError` for a database or a release that can't be used.
@@ -64,6 +66,7 @@ def record(
     folder = class_folder_at(class_folder)
     results = last_class_results(folder)
     of_class = course_of_class(Path(course), folder)
+    nbgrader.take_late_days(folder, [one for one in of_class.assignments if one.duedate])
     return nbgrader.record(of_class, folder, results, db_url=db_url)
 
 

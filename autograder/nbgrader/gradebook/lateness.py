@@ -146,17 +146,17 @@ def class_lateness(
 
 
 def take_late_days(class_folder: Path, dated: Sequence[Assignment]) -> tuple[str, ...]:
-    """Charges late days for submissions, except withdrawn ones, if the class has a late-day budget.
+    """Charges late days for submissions, except withdrawn ones; without a budget, takes none.
 
     `dated` contains the assignments that have a due date. Returns a sentence about each late
     submission.
     """
-    budget = read_rules(class_folder).late_days
-    if not budget:
-        return ()
-    found = find_submissions(class_folder / SUBMITTED, [assignment.name for assignment in dated])
+    budget, submitted = read_rules(class_folder).late_days, class_folder / SUBMITTED
+    names = [assignment.name for assignment in dated]
+    is_counted = bool(budget and names and submitted.is_dir())
+    found = find_submissions(submitted, names).submissions if is_counted else ()
     withdrawn = read_withdrawals(class_folder)
-    keys = [key for s in found.submissions if (key := (s.student, s.assignment)) not in withdrawn]
+    keys = [key for s in found if (key := (s.student, s.assignment)) not in withdrawn]
     ends = {
         key: (one.submitted, one.due - timedelta(days=one.late_days) if one.due else None)
         for key, one in class_lateness(class_folder, keys, dated).items()

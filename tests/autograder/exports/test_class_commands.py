@@ -16,9 +16,13 @@ import autograder
 from autograder.cli import cli
 from autograder.course import Course, load_course
 from autograder.errors import ContentError
+from autograder.grading.run import RunReport
+from autograder.grading.sources import RunOptions
 from autograder.nbgrader import class_lateness, prepare_class_folder, record, take_late_days
-from autograder.operations.courses import class_course
+from autograder.operations.courses import Courses, class_course
+from autograder.operations.outcome import class_outcome
 from autograder.records import SubmissionResult
+from autograder.submission import FoundSubmissions
 
 DUE = "2026-05-01 12:00 Europe/Berlin"
 #: the platform's times of submission; zoe has none
@@ -266,6 +270,36 @@ def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     assert "until 2026-05-01 14:00:00 Europe/Berlin" in said.output
     assert "masks/late_days" not in term.grades()["ben"]
     assert term.scores()["ben"] > 0
+
+
+@pytest.mark.parametrize("rules", [None, "late_days = 0\n", 'counts = "last"\n'])
+def test_late_days_end_with_their_budget(term: Term, rules: str | None) -> None:
+    path = term.folder / "class.toml"
+    path.write_text("late_days = 1\n")
+    autograder.record(term.folder, course=term.course.root)
+    assert (term.grades()["ben"]["masks/late"], term.scores()["ben"] > 0) == ("", True)
+    path.unlink() if rules is None else path.write_text(rules)
+    autograder.record(term.folder, course=term.course.root)
+    row = term.grades()["ben"]
+    assert row["masks/late"] == "1 h 30 min"
+    assert "masks/late_days" not in row
+    assert term.scores()["ben"] == 0
+
+
+def test_grade_gives_late_days_back_with_the_due_date(
+    make_course: Callable[..., Course], tmp_path: Path
+) -> None:
+    course = make_course(tmp_path / "term")
+    submitted = course.root / "course" / "submitted"
+    submitted.mkdir(parents=True)
+    table = course.root / "course" / "late_days.csv"
+    table.write_text("student,assignment,days,left\nada,masks,1,0\n")
+    none = FoundSubmissions((), ())
+    run = RunReport(none, graded=0, failed=0, already_graded=0, tier=None, truncated=None)
+    courses = Courses(course, course, None, none, submitted)
+    options = RunOptions(submitted, course.root / "course" / "results.jsonl")
+    class_outcome(courses, run, options, (), gradebook=True, on_lateness=lambda _: None)
+    assert table.read_text() == "student,assignment,days,left\n"
 
 
 def test_one_assignments_bad_due_date_stops_that_one_only(term: Term, tmp_path: Path) -> None:
