@@ -7,10 +7,12 @@ has seconds, until the end of that second. A date without a time means the end o
 
 from __future__ import annotations
 
+import itertools
 import re
 import zoneinfo
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
+from .counts import number_of
 from .records import DueDate
 
 HOW_TO_WRITE = 'write duedate = "2027-01-31 23:59 Europe/Berlin"'
@@ -71,10 +73,20 @@ def moment_text(moment: datetime, due: DueDate | None) -> str:
 
 
 def late_by(submitted: datetime, due: datetime) -> timedelta:
-    """Returns how late a submission is; zero until the minute or second of `due` has ended."""
-    named = timedelta(seconds=1) if due.second else timedelta(minutes=1)
-    end = due.replace(microsecond=0) + named
-    return submitted - due if submitted >= end else timedelta()
+    """Returns how late a submission is, in whole minutes, or seconds if `due` has seconds.
+
+    The minute or second that a due date names belongs to it, and so do those of the days after it:
+    if work is due at 23:59, it is one day late at 23:59:30 on the next day.
+    """
+    arrived = submitted.replace(microsecond=0)
+    arrived = arrived if due.second else arrived.replace(second=0)
+    return max(arrived - due.replace(microsecond=0), timedelta())
+
+
+def days_late(submitted: datetime, due: datetime) -> int:
+    """Returns how many days later than `due` a submission would be due if it were on time."""
+    days = itertools.count()
+    return next(n for n in days if not late_by(submitted, due + timedelta(days=n)))
 
 
 def parse_duedate(text: str) -> DueDate:
@@ -172,7 +184,7 @@ def duration_text(duration: timedelta) -> str:
     days, minutes = divmod(minutes, 24 * 60)
     hours, minutes = divmod(minutes, 60)
     parts = [
-        f"{days} day{'s' if days > 1 else ''}" if days else "",
+        number_of(days, "day") if days else "",
         f"{hours} h" if hours else "",
         f"{minutes} min" if minutes else "",
     ]

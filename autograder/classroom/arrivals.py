@@ -47,6 +47,17 @@ class Lateness:
         return bool(self.late) or (self.late is None and self.is_marked)
 
     @property
+    def after(self) -> timedelta | None:
+        """How long after the due date the submission arrived, or None if that is unknown.
+
+        The result is negative if the submission arrived before the due date, and zero if it arrived
+        in the minute in which it was due.
+        """
+        if self.submitted is None or self.due is None:
+            return None
+        return self.late or min(self.submitted - self.due, timedelta())
+
+    @property
     def text(self) -> str:
         """The lateness in words, or "" if the submission is not known to be late."""
         if self.late:

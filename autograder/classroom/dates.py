@@ -8,15 +8,15 @@ course. A row of `due.csv` contains an assignment, a section (empty for everybod
 from __future__ import annotations
 
 import enum
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from ..counts import number_of
 from ..course import Course
-from ..deadlines import HOW_TO_WRITE, late_by, parse_duedate
+from ..deadlines import HOW_TO_WRITE, days_late, parse_duedate
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Key
 from ..submission.class_files import DUE_FILE
@@ -27,7 +27,6 @@ RULES_FILE = "class.toml"
 LATE_DAYS_FILE = "late_days.csv"
 _COLUMNS = ("assignment", "section", "date")
 _LATE_COLUMNS = ("student", "assignment", "days", "left")
-_DAY = timedelta(days=1)
 
 
 class CountingRule(enum.StrEnum):
@@ -201,16 +200,17 @@ def count_late_days(
     lines: list[str] = []
     left: dict[str, int] = {}
     for (student, assignment), (arrived, end) in sorted(ends.items(), key=_by_end):
-        if arrived is None or end is None or not (late := late_by(arrived, end)):
+        if arrived is None or end is None or not (days := days_late(arrived, end)):
             continue
-        days, has = math.ceil(late / _DAY), left.setdefault(student, budget)
+        has = left.setdefault(student, budget)
         if days > has:
-            reason = f"{days} late days for {assignment} are more than the {has} that are left"
-            lines.append(f"{student}: {reason}, so none is used")
+            needs = f"{student} needs {number_of(days, 'late day')} for {assignment}"
+            lines.append(f"{needs} but has only {has} left, so takes none")
             continue
         left[student] = has - days
         rows.append(_row(student, assignment, days, has - days))
-        lines.append(f"{student} takes {days} of {has} late days for {assignment}")
+        takes = f"{student} takes {number_of(days, 'late day')} for {assignment}"
+        lines.append(f"{takes} and has {has - days} left")
     path = class_folder / LATE_DAYS_FILE
     if budget or path.exists():
         write_table(path, _LATE_COLUMNS, rows)

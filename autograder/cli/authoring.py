@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
+from ..counts import number_of
 from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import course_content
 from .options import JOBS, in_course
-from .output import as_json, command, console, emit, number_of
+from .output import as_json, command, console, emit
 from .progress import counting
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from ..collecting import Outcome
+from ..counts import number_of
 from ..escaping import for_terminal
 from ..operations.collect import collect as bring
 from ..operations.collect import undo_collect
 from .options import in_course
-from .output import WAITS, as_json, command, console, emit, number_of
+from .output import WAITS, as_json, command, console, emit
 
 if TYPE_CHECKING:
     from ..collecting import CollectedSubmission, CollectReport

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..counts import number_of
 from ..deadlines import duration_text
 from ..escaping import for_terminal
 from .collecting import collected_document, print_collected
-from .output import console, number_of
+from .output import console
 
 if TYPE_CHECKING:
     from ..operations.pull import PullPlan, PullReport

@@ -25,11 +25,6 @@ console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty(
 errors = Console(stderr=True, highlight=False, emoji=False)
 
 
-def number_of(count: int, noun: str) -> str:
-    """Returns a number with a noun, such as `1 page` or `2 pages`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def emit(document: Any) -> None:
     """Prints the JSON document that is the whole output of a command called with `--json`."""
     click.echo(for_json(document, indent=2, default=str))

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..counts import number_of
 from ..escaping import for_terminal
 from ..operations import course_content
 from ..operations import results as operations
 from ..operations.marking import bank_uses
 from .options import ANONYMOUS, CLASS, ClassFolder, in_course, of_people
-from .output import WAITS, as_json, command, console, emit, number_of
+from .output import WAITS, as_json, command, console, emit
 
 if TYPE_CHECKING:
     from ..classroom import Selection

@@ -54,9 +54,9 @@ def arrival_spots(found: Found) -> tuple[ArrivalSpot, ...]:
     Submissions whose time or due date is unknown are left out.
     """
     known = [
-        (min(max((a.submitted - a.due).total_seconds() / 3600, _EARLIEST), _LATEST), share)
+        (min(max(a.after.total_seconds() / 3600, _EARLIEST), _LATEST), share)
         for a, share in found
-        if a and a.submitted is not None and a.due is not None
+        if a and a.after is not None
     ]
     if not known:
         return ()
@@ -95,7 +95,6 @@ def arrival_groups(found: Found) -> tuple[ArrivalGroup, ...]:
 def _when(arrived: Lateness) -> str:
     if arrived.is_late:
         return _LATE
-    if arrived.submitted is None or arrived.due is None:
+    if arrived.after is None:
         return ""
-    left = arrived.due - arrived.submitted
-    return next((name for least, name in _BEFORE if left >= least), "")
+    return next(name for least, name in _BEFORE if -arrived.after >= least)

@@ -8,7 +8,6 @@ steps need not know about this rule.
 
 from __future__ import annotations
 
-import math
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -29,7 +28,7 @@ from ..classroom import (
     read_uploads,
     write_uploads,
 )
-from ..deadlines import late_by
+from ..deadlines import days_late, late_by
 from ..errors import SubmissionError
 from ..grading.run import grade_class
 from ..grading.sources import RunEvents, RunOptions
@@ -41,8 +40,6 @@ from ..submission import FoundSubmissions, Submission
 from ..submission.class_files import EARLIER, RESULTS_FILE, submission_folder
 from ..submission.read import digest_of_files
 from .courses import Courses
-
-_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +176,9 @@ class _FinalPoints:
         if due is None or arrived is None:
             return result.score
         more = self._allowances.of(*one.key, due) or timedelta()
-        late = late_by(arrived, due.naive_utc + more)
-        if not late or math.ceil(late / _DAY) <= self._left(*one.key):
+        end = due.naive_utc + more
+        late = late_by(arrived, end)
+        if not late or days_late(arrived, end) <= self._left(*one.key):
             return result.score
         off = (
             self._penalty(one.key[0], exercise.score, late.total_seconds()) or 0.0

@@ -10,6 +10,7 @@ import pytest
 from autograder.classroom import (
     CountingRule,
     count_late_days,
+    lateness,
     read_allowances,
     read_dates,
     read_late_days,
@@ -132,13 +133,24 @@ def test_late_days_are_taken_in_order_of_due_dates(
         sentences = count_late_days(tmp_path, 3, ends)
         assert read_late_days(tmp_path) == {("ada", "a"): 2, ("ada", "c"): 1}
     assert sentences == (
-        "ada takes 2 of 3 late days for a",
-        "ada: 2 late days for b are more than the 1 that are left, so none is used",
-        "ada takes 1 of 1 late days for c",
+        "ada takes 2 late days for a and has 1 left",
+        "ada needs 2 late days for b but has only 1 left, so takes none",
+        "ada takes 1 late day for c and has 0 left",
     )
     allowed = read_allowances(tmp_path)
     assert allowed.of("ada", "a", None) == timedelta(days=2)
     assert allowed.of("ada", "b", None) is None
+
+
+@pytest.mark.parametrize(("seconds", "days"), [(59, 0), (60, 1), (86459, 1), (86460, 2)])
+def test_a_late_day_includes_the_minute_that_is_named(
+    seconds: int, days: int, tmp_path: Path
+) -> None:
+    due = datetime(2026, 5, 1, 23, 59)
+    arrived = due + timedelta(seconds=seconds)
+    count_late_days(tmp_path, 3, {("ada", "a"): (arrived, due)})
+    assert read_late_days(tmp_path).get(("ada", "a"), 0) == days
+    assert not lateness(arrived, due + timedelta(days=days)).is_late
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,7 @@ def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     (term.folder / "class.toml").write_text("late_days = 1\n")
     of_class = class_course(term.course.root, term.folder)
     sentences = take_late_days(term.folder, of_class.assignments)
-    assert sentences == ("ben takes 1 of 1 late days for masks",)
+    assert sentences == ("ben takes 1 late day for masks and has 0 left",)
     record(of_class, term.folder, term.results)
     row = term.grades()["ben"]
     assert (row["masks/late"], row["masks/late_days"]) == ("", "1")

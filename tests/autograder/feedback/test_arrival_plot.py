@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from autograder.classroom import Lateness, lateness
 from autograder.feedback.arrival_plot import arrival_plot
-from autograder.feedback.arriving import arrival_spots
+from autograder.feedback.arriving import arrival_groups, arrival_spots
 
 DUE = datetime(2026, 5, 1, 12)
 
@@ -26,6 +26,14 @@ def test_the_plot_keeps_times_and_points_of_a_few_submissions() -> None:
     assert early.y < late.y
     assert (early.is_late, late.is_late) == (False, True)
     assert late.text == "1 submission 3 h after: 25% of the points"
+
+
+def test_work_in_the_minute_that_is_due_is_not_late() -> None:
+    found = [(arrived(-1), 1.0), (arrived(30 / 3600), 1.0)]
+    plot = arrival_plot(arrival_spots(found))
+    assert plot is not None and not any(circle.is_late for circle in plot.circles)
+    (group,) = arrival_groups(found)
+    assert (group.when, group.submissions) == ("in the last 3 hours", 2)
 
 
 def test_the_plot_of_a_large_class_is_small_too() -> None:

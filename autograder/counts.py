@@ -1,0 +1,9 @@
+"""Writes numbers of things for messages and pages."""
+
+
+def number_of(count: float | str, noun: str, nouns: str = "") -> str:
+    """Returns a number with a noun, such as `1 page` or `2 pages`.
+
+    `nouns` is the plural, if it is not the noun with an `s`. A count may already be formatted.
+    """
+    return f"{count} {noun if str(count) == '1' else nouns or f'{noun}s'}"
