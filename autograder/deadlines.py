@@ -83,10 +83,34 @@ def late_by(submitted: datetime, due: datetime) -> timedelta:
     return max(arrived - due.replace(microsecond=0), timedelta())
 
 
-def days_late(submitted: datetime, due: datetime) -> int:
-    """Returns how many days later than `due` a submission would be due if it were on time."""
+def later(moment: datetime, duration: timedelta, due: DueDate | None) -> datetime:
+    """Returns the time a duration after another; both are in UTC without a time zone.
+
+    A day is a calendar day in the due date's time zone, or in UTC if `due` is None: it ends at the
+    same time on the clock, even if the clocks change in between. If that time occurs twice or
+    never, the later possible moment is used.
+    """
+    days = timedelta(days=duration.days)
+    if due is None or not days:
+        return moment + duration
+    zone = due.at.tzinfo
+    local = moment.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None) + days
+    ends = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    return max(ends).replace(tzinfo=None) + (duration - days)
+
+
+def time_between(moment: datetime, end: datetime, due: DueDate | None) -> timedelta:
+    """Returns the duration for which `later` returns `end`."""
+    days = (end - moment).days + 1
+    while (day := later(moment, timedelta(days=days), due)) > end:
+        days -= 1
+    return timedelta(days=days) + (end - day)
+
+
+def days_late(submitted: datetime, end: datetime, due: DueDate | None) -> int:
+    """Returns the number of days by which `end` must be moved for a submission to be on time."""
     days = itertools.count()
-    return next(n for n in days if not late_by(submitted, due + timedelta(days=n)))
+    return next(n for n in days if not late_by(submitted, later(end, timedelta(days=n), due)))
 
 
 def parse_duedate(text: str) -> DueDate:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ..deadlines import duedate_text, duration_text, late_by, moment_text
+from ..deadlines import duedate_text, duration_text, late_by, later, moment_text
 from ..records import Assignment, DueDate, Key
 from .dates import ClassDates, read_dates, read_late_days
 from .decisions import read_extensions
@@ -94,25 +94,33 @@ class Allowances:
         """Returns how many late days a submission has taken from the budget."""
         return self._late_days.get(key, 0)
 
-    def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
+    def duedate(self, key: Key, due: DueDate | None) -> DueDate | None:
+        """Returns the date on which a submission is due for the student's section, or `due`."""
+        return self._dates.of_person(self._roster.person(key[0]), key[1], due)
+
+    def of(
+        self, student: str, assignment: str, due: DueDate | None, *, with_late_days: bool = True
+    ) -> timedelta | None:
         """Returns how long after `due` a submission still counts as on time, or None.
 
-        The result is the sum of the section's shift, grace period, extra time, extension and late
-        days. None means that the class has never given this submission any of these; nbgrader's
-        gradebook then keeps its own extension. If the result is zero, an allowance that is no
-        longer in the tables is removed from the gradebook.
+        The deadline is the section's due date, plus the grace period, extra time and extension, and
+        then the late days. None means that the class has never given this submission any of these;
+        nbgrader's gradebook then keeps its own extension. If the result is zero, an allowance that
+        is no longer in the tables is removed from the gradebook.
         """
-        person = self._roster.person(student)
+        key, person = (student, assignment), self._roster.person(student)
         extra = person.extra if person else timedelta()
-        given = self._extensions.get((student, assignment))
+        given = self._extensions.get(key)
         if given is None and person is not None:
             given = self._extensions.get((person.student, assignment))
-        more = due.grace if due else timedelta()
-        more += extra + self._dates.shift(person, assignment, due)
-        more += timedelta(days=self.late_days((student, assignment)))
-        if given is None and not more and (student, assignment) not in self.recorded:
-            return None
-        return more + (given or timedelta())
+        more = (due.grace if due else timedelta()) + extra + (given or timedelta())
+        days = timedelta(days=self.late_days(key) if with_late_days else 0)
+        total = more + days
+        if due and (start := self.duedate(key, due)):
+            end = later(later(start.naive_utc, more, start), days, start)
+            total = end - due.naive_utc
+        is_known = given is not None or self.late_days(key) or key in self.recorded
+        return total if total or is_known else None
 
 
 def read_allowances(class_folder: Path) -> Allowances:

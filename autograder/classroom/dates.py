@@ -63,16 +63,16 @@ class ClassDates:
         sections = [due for (name, _), due in self.dates.items() if name == assignment.name]
         return max(sections, key=lambda due: due.at, default=None)
 
-    def shift(self, person: Person | None, assignment: str, due: DueDate | None) -> timedelta:
-        """Returns how much later than `due` an assignment is due for a person's section.
+    def of_person(
+        self, person: Person | None, assignment: str, due: DueDate | None
+    ) -> DueDate | None:
+        """Returns the due date for a person's section, or `due` if the section has none.
 
-        If the person is in several sections, the latest date counts. The result is negative if that
-        date is earlier than `due`.
+        If the person is in several sections, the latest date counts.
         """
         sections = person.sections if person else ()
         found = [d for s in sections if (d := self.dates.get((assignment, s)))]
-        last = max(found, key=lambda due: due.at, default=None)
-        return last.at - due.at if last and due else timedelta()
+        return max(found, key=lambda one: one.naive_utc, default=due)
 
 
 def read_dates(class_folder: Path) -> ClassDates:
@@ -187,11 +187,15 @@ def read_late_days(class_folder: Path) -> Mapping[Key, int]:
 
 
 def count_late_days(
-    class_folder: Path, budget: int, ends: Mapping[Key, tuple[datetime | None, datetime | None]]
+    class_folder: Path,
+    budget: int,
+    ends: Mapping[Key, tuple[datetime | None, datetime | None]],
+    dates: Mapping[Key, DueDate | None],
 ) -> tuple[str, ...]:
     """Counts the days that late submissions take from students' budgets; stores them in a table.
 
-    `ends` maps each submission to its arrival time and its deadline without late days. In the order
+    `ends` maps each submission to its arrival time and its deadline without late days, and `dates`
+    maps it to the due date in whose time zone days are counted. In the order
     of their deadlines, late submissions take the days that they need, or none if too few are left.
     The table is replaced, so submissions that are not in `ends` give their days back. Returns a
     sentence about each late submission.
@@ -200,7 +204,11 @@ def count_late_days(
     lines: list[str] = []
     left: dict[str, int] = {}
     for (student, assignment), (arrived, end) in sorted(ends.items(), key=_by_end):
-        if arrived is None or end is None or not (days := days_late(arrived, end)):
+        if (
+            arrived is None
+            or end is None
+            or not (days := days_late(arrived, end, dates.get((student, assignment))))
+        ):
             continue
         has = left.setdefault(student, budget)
         if days > has:

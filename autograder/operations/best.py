@@ -176,9 +176,9 @@ class _FinalPoints:
         if due is None or arrived is None:
             return result.score
         more = self._allowances.of(*one.key, due) or timedelta()
-        end = due.naive_utc + more
+        end, own = due.naive_utc + more, self._allowances.duedate(one.key, due)
         late = late_by(arrived, end)
-        if not late or days_late(arrived, end) <= self._left(*one.key):
+        if not late or days_late(arrived, end, own) <= self._left(*one.key):
             return result.score
         off = (
             self._penalty(one.key[0], exercise.score, late.total_seconds()) or 0.0

@@ -27,7 +27,7 @@ from ..classroom import (
 )
 from ..classroom import withdraw as keep_withdrawal
 from ..course import Course
-from ..deadlines import late_by, parse_duration
+from ..deadlines import late_by, parse_duration, time_between
 from ..errors import UserError
 from ..records import Assignment, DueDate, Key, SubmissionResult
 from ..results.last import LastResults, keys_of, results_of
@@ -55,6 +55,7 @@ class Attendance:
 class StoredExtension:
     """An extension that has been stored. `until` is the latest time to submit, in UTC.
 
+    `allowance` is the time from the due date until then, in which days are calendar days.
     `is_recorded` is true if the extension is already in nbgrader's gradebook; otherwise, the next
     `record` writes it there. `due` is the due date for everybody, if the course has one.
     `also_in_time` contains newer submissions that were set aside as late, but are on time with the
@@ -141,6 +142,8 @@ def extend(
     until = found.duedate.naive_utc + allowance if found.duedate else None
     if until is None and is_recorded:
         until = class_lateness(folder, [(name, assignment)])[name, assignment].due
+    if found.duedate and until:
+        allowance = time_between(found.duedate.naive_utc, until, found.duedate)
     newer = _newer_in_time(folder, (name, assignment), until) if until else ()
     return StoredExtension(decision, allowance, until, is_recorded, found.duedate, newer)
 

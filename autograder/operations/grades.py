@@ -22,7 +22,7 @@ from ..classroom import (
 )
 from ..deadlines import late_by
 from ..exports import Grades, Missing
-from ..records import Key, SubmissionResult
+from ..records import DueDate, Key, SubmissionResult
 from ..results.last import keys_of
 
 
@@ -55,7 +55,7 @@ def class_grades(
     class_folder: Path,
     results: Sequence[SubmissionResult],
     showing: DisplayOptions | None = None,
-    dates: Mapping[str, datetime] | None = None,
+    dates: Mapping[str, DueDate] | None = None,
 ) -> Grades:
     """Returns a class's grades for export; raises the same errors as `selected`.
 
@@ -77,10 +77,11 @@ def class_grades(
             missing=wanted.missing,
         )
     assignments = {assignment for _, assignment in keys}
-    due = _duedates(class_folder, assignments, dates or {})
+    of_course = dates or {}
+    due = _duedates(class_folder, assignments, of_course)
     now = datetime.now(UTC).replace(tzinfo=None)
     not_due = tuple(sorted(name for name, at in due.items() if not late_by(now, at)))
-    waiting = _waiting_for(class_folder, due, now) - set(keys)
+    waiting = _waiting_for(class_folder, due, of_course, now) - set(keys)
     absent, left = _absent(class_folder, results, wanted), _left(class_folder, results)
     without = [*waiting, *((student, "") for student in (*absent, *left))]
     return Grades(
@@ -117,15 +118,21 @@ def _chosen(
 
 
 def _duedates(
-    class_folder: Path, names: Collection[str], dates: Mapping[str, datetime]
+    class_folder: Path, names: Collection[str], dates: Mapping[str, DueDate]
 ) -> dict[str, datetime]:
     from ..nbgrader import class_duedates
 
-    found = {**(class_duedates(class_folder) if class_folder.is_dir() else {}), **dates}
+    found = dict(class_duedates(class_folder)) if class_folder.is_dir() else {}
+    found |= {name: due.naive_utc for name, due in dates.items()}
     return {name: due for name, due in found.items() if name in names}
 
 
-def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime) -> frozenset[Key]:
+def _waiting_for(
+    class_folder: Path,
+    due: Mapping[str, datetime],
+    dates: Mapping[str, DueDate],
+    now: datetime,
+) -> frozenset[Key]:
     """Returns the (student, assignment) pairs for which extra time has not run out yet."""
     if not class_folder.is_dir():
         return frozenset()
@@ -136,7 +143,7 @@ def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime)
         (student, name)
         for student in people
         for name, at in due.items()
-        if not late_by(now, at + (allowances.of(student, name, None) or timedelta()))
+        if not late_by(now, at + (allowances.of(student, name, dates.get(name)) or timedelta()))
     )
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ..classroom import ClassDates, Person, read_dates, read_extensions
-from ..deadlines import parse_duedate, zone_of
+from ..deadlines import parse_duedate, time_between, zone_of
 from ..live import PlatformAssignment
 from ..records import Assignment, DueDate
 from .connection import Connection
@@ -83,14 +83,15 @@ class NewDates:
         self, name: str, work: PlatformAssignment, known: KnownMember, due: datetime
     ) -> Iterable[ExtensionChange]:
         assignment, student = self._there.course.assignment(name), known.student
-        base = _base(assignment, work, self._dates, known.person)
-        if base is None or due < base:
+        base = _base(assignment, work, self._dates, known.person, self._zone)
+        if base is None or due < base.at:
             why = "there is no due date" if base is None else "it is before the class's date"
             text = _date_text(due, self._zone)
             self.notes.append(f"{student}: the date {text} for {name} is ignored: {why}")
             return ()
         before = self._given.get((student, name), self._given.get((known.person.student, name)))
-        after = due - base
+        until = due.astimezone(UTC).replace(tzinfo=None)
+        after = time_between(base.naive_utc, until, base)
         if abs(after - (before or timedelta())) < _MINUTE:
             return ()
         return (ExtensionChange(student, name, before, after, _date_text(due, self._zone)),)
@@ -137,19 +138,26 @@ def _shown(due: DueDate | None) -> str:
 
 
 def _base(
-    assignment: Assignment, work: PlatformAssignment, dates: ClassDates, person: Person
-) -> datetime | None:
+    assignment: Assignment, work: PlatformAssignment, dates: ClassDates, person: Person, zone: str
+) -> DueDate | None:
     """Returns the deadline that a person will have after the pull, not counting extensions."""
     own = [
-        work.sections.get(section) or (due.at if due else None)
+        _pulled(dates.dates.get((assignment.name, section)), work.sections.get(section), zone)
         for section in person.sections
-        for due in [dates.dates.get((assignment.name, section))]
     ]
-    sections = [moment for moment in own if moment]
-    if sections:
-        return max(sections)
-    due = dates.of_all(assignment)
-    return work.due or (due.at if due else None)
+    return max(
+        filter(None, own),
+        key=lambda due: due.naive_utc,
+        default=_pulled(dates.of_all(assignment), work.due, zone),
+    )
+
+
+def _pulled(there: DueDate | None, moment: datetime | None, zone: str) -> DueDate | None:
+    """Returns the platform's date in the time zone that the class's table will name for it."""
+    if moment is None:
+        return there
+    kept = there if there and _same(there, moment) else parse_duedate(_date_text(moment, zone))
+    return DueDate(moment.astimezone(kept.at.tzinfo), kept.zone)
 
 
 def _date_text(moment: datetime, zone: str) -> str:

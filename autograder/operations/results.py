@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UserError
-from ..records import Assignment, SubmissionResult
+from ..records import Assignment, DueDate, SubmissionResult
 from ..results.last import keys_of
 from ..submission.class_files import class_home
 from .cached_steps import CachedStep
@@ -177,7 +176,7 @@ def export(
     return replace(written, notes=(*notes, *written.notes))
 
 
-def duedates(course: Path, folder: Path) -> dict[str, datetime]:
+def duedates(course: Path, folder: Path) -> dict[str, DueDate]:
     """Returns the due dates of a class's course, or an empty mapping if no course is found."""
     return _dates(_assignments(course, folder))
 
@@ -192,8 +191,8 @@ def _assignments(course: Path, folder: Path) -> Sequence[Assignment]:
         return ()
 
 
-def _dates(assignments: Iterable[Assignment]) -> dict[str, datetime]:
-    return {a.name: a.duedate.naive_utc for a in assignments if a.duedate}
+def _dates(assignments: Iterable[Assignment]) -> dict[str, DueDate]:
+    return {a.name: a.duedate for a in assignments if a.duedate}
 
 
 def export_formats() -> tuple[str, ...]:

@@ -7,11 +7,14 @@ from datetime import datetime, timedelta
 import pytest
 
 from autograder.deadlines import (
+    days_late,
     duedate_text,
     duration_text,
+    later,
     moment_text,
     parse_duedate,
     parse_duration,
+    time_between,
 )
 
 
@@ -94,6 +97,28 @@ def test_a_text_that_is_not_a_duration_is_refused(text: str) -> None:
 def test_a_duration_in_words_is_read_back(minutes: int) -> None:
     duration = timedelta(minutes=minutes)
     assert parse_duration(duration_text(duration)) == duration
+
+
+@pytest.mark.parametrize(
+    ("due", "duration", "end"),
+    [
+        ("2026-10-24 23:59 Europe/Berlin", timedelta(days=1), "2026-10-25 23:59:00"),
+        ("2026-10-24 23:59 Europe/Berlin", timedelta(days=1, hours=12), "2026-10-26 11:59:00"),
+        ("2026-10-24 23:59 Europe/Berlin", timedelta(hours=12), "2026-10-25 10:59:00"),
+        ("2027-03-27 23:59 Europe/Berlin", timedelta(days=1), "2027-03-28 23:59:00"),
+        ("2027-03-27 02:30 Europe/Berlin", timedelta(days=1), "2027-03-28 03:30:00"),
+        ("2026-10-24 02:30 Europe/Berlin", timedelta(days=1), "2026-10-25 02:30:00"),
+        ("2026-10-24 23:59 +02:00", timedelta(days=1), "2026-10-25 23:59:00"),
+        ("2026-10-24 23:59 Europe/Berlin", timedelta(), "2026-10-24 23:59:00"),
+    ],
+)
+def test_a_day_ends_at_the_same_time_on_the_clock(due: str, duration: timedelta, end: str) -> None:
+    parsed = parse_duedate(due)
+    found = later(parsed.naive_utc, duration, parsed)
+    assert moment_text(found, parsed).startswith(end)
+    assert time_between(parsed.naive_utc, found, parsed) == duration
+    whole = timedelta(days=duration.days) == duration
+    assert days_late(found, parsed.naive_utc, parsed) == duration.days + (not whole)
 
 
 def test_moments_are_shown_in_the_zone_of_the_due_date() -> None:

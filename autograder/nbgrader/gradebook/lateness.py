@@ -117,13 +117,18 @@ class _GradebookDates:
 
 
 def class_lateness(
-    class_folder: Path, keys: Iterable[Key], assignments: Iterable[Assignment] | None = None
+    class_folder: Path,
+    keys: Iterable[Key],
+    assignments: Iterable[Assignment] | None = None,
+    *,
+    with_late_days: bool = True,
 ) -> dict[Key, Lateness]:
     """Returns each submission's arrival, due date and lateness.
 
     If `assignments` is given, uses the assignments' due dates and the class's own tables, just as
-    recording does. Otherwise, uses the dates in the gradebook, on which the penalties in the
-    gradebook are based. Raises `UserError` if the class's tables or the gradebook can't be read.
+    recording does, or without late days if `with_late_days` is false. Otherwise, uses the dates in
+    the gradebook, on which the penalties in the gradebook are based. Raises `UserError` if the
+    class's tables or the gradebook can't be read.
     """
     settings = load_settings(class_folder)
     held, marks = _held(settings.db_url), marked_late(class_folder)
@@ -135,7 +140,9 @@ def class_lateness(
         student, name = key
         due = dates.get(name)
         until = due.naive_utc if due else held.duedates.get(name)
-        allowed = allowances.of(student, name, due) if allowances else None
+        allowed = None
+        if allowances:
+            allowed = allowances.of(student, name, due, with_late_days=with_late_days)
         if allowed is None:
             allowed = held.extensions.get(key, timedelta())
         stamped = arrival(settings.submitted(student, name)).stamped
@@ -152,16 +159,16 @@ def take_late_days(class_folder: Path, dated: Sequence[Assignment]) -> tuple[str
     submission.
     """
     budget, submitted = read_rules(class_folder).late_days, class_folder / SUBMITTED
-    names = [assignment.name for assignment in dated]
+    names = {assignment.name: assignment.duedate for assignment in dated}
     is_counted = bool(budget and names and submitted.is_dir())
-    found = find_submissions(submitted, names).submissions if is_counted else ()
+    here = find_submissions(submitted, names).submissions if is_counted else ()
     withdrawn = read_withdrawals(class_folder)
-    keys = [key for s in found if (key := (s.student, s.assignment)) not in withdrawn]
-    ends = {
-        key: (one.submitted, one.due - timedelta(days=one.late_days) if one.due else None)
-        for key, one in class_lateness(class_folder, keys, dated).items()
-    }
-    return count_late_days(class_folder, budget, ends)
+    keys = [key for s in here if (key := (s.student, s.assignment)) not in withdrawn]
+    allowances = read_allowances(class_folder)
+    dates = {key: allowances.duedate(key, names[key[1]]) for key in keys}
+    found = class_lateness(class_folder, keys, dated, with_late_days=False)
+    ends = {key: (one.submitted, one.due) for key, one in found.items()}
+    return count_late_days(class_folder, budget, ends, dates)
 
 
 def lateness_report(

@@ -10,6 +10,7 @@ import pytest
 from autograder.classroom import (
     CountingRule,
     count_late_days,
+    grant_extension,
     lateness,
     read_allowances,
     read_dates,
@@ -22,6 +23,7 @@ from autograder.classroom import (
 from autograder.classroom.dates import ClassRules
 from autograder.collecting import CollectOptions, Outcome, collect
 from autograder.course import Course
+from autograder.deadlines import moment_text, parse_duedate
 from autograder.errors import ContentError, UserError
 from autograder.records import Assignment, Limits
 
@@ -118,6 +120,35 @@ def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:
         read_dates(tmp_path)
 
 
+def test_all_kinds_of_extra_time_count_days_by_the_clock(tmp_path: Path) -> None:
+    due = parse_duedate("2026-10-24 23:59 Europe/Berlin")
+    (tmp_path / "due.csv").write_text(
+        "assignment,section,date\nmasks,Tuesday,2026-10-26 23:59 Europe/Berlin\n"
+        "masks,Friday,2026-10-24 23:59 America/New_York\n"
+    )
+    (tmp_path / "roster.csv").write_text(
+        "student,section,extra_time\nada,,1d\nben,Tuesday,\ncy,,\ndi,,\neve,Friday,1w\n"
+    )
+    (tmp_path / "late_days.csv").write_text("student,assignment,days,left\ncy,masks,1,0\n")
+    grant_extension(tmp_path, ("di", "masks"), timedelta(days=1), "ill")
+    allowed = read_allowances(tmp_path)
+    ends = {
+        student: moment_text(
+            due.naive_utc + (allowed.of(student, "masks", due) or timedelta()), due
+        )
+        for student in ("ada", "ben", "cy", "di", "eve")
+    }
+    sunday = "2026-10-25 23:59:00 Europe/Berlin"
+    assert ends == {
+        **dict.fromkeys(("ada", "cy", "di"), sunday),
+        "ben": "2026-10-26 23:59:00 Europe/Berlin",
+        "eve": "2026-11-01 04:59:00 Europe/Berlin",
+    }
+    arrived = due.naive_utc + timedelta(hours=25)  # at 23:59 on the next day
+    count_late_days(tmp_path, 3, {("cy", "a"): (arrived, due.naive_utc)}, {("cy", "a"): due})
+    assert read_late_days(tmp_path) == {("cy", "a"): 1}
+
+
 def test_late_days_are_taken_in_order_of_due_dates(
     tmp_path: Path,
 ) -> None:
@@ -130,7 +161,7 @@ def test_late_days_are_taken_in_order_of_due_dates(
         ("cy", "a"): (None, first),
     }
     for _ in range(2):  # repeated counting gives the same numbers
-        sentences = count_late_days(tmp_path, 3, ends)
+        sentences = count_late_days(tmp_path, 3, ends, {})
         assert read_late_days(tmp_path) == {("ada", "a"): 2, ("ada", "c"): 1}
     assert sentences == (
         "ada takes 2 late days for a and has 1 left",
@@ -148,7 +179,7 @@ def test_a_late_day_includes_the_minute_that_is_named(
 ) -> None:
     due = datetime(2026, 5, 1, 23, 59)
     arrived = due + timedelta(seconds=seconds)
-    count_late_days(tmp_path, 3, {("ada", "a"): (arrived, due)})
+    count_late_days(tmp_path, 3, {("ada", "a"): (arrived, due)}, {})
     assert read_late_days(tmp_path).get(("ada", "a"), 0) == days
     assert not lateness(arrived, due + timedelta(days=days)).is_late
 
