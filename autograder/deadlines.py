@@ -15,10 +15,11 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from .counts import number_of
 from .records import DueDate
 
-HOW_TO_WRITE = 'write duedate = "2027-01-31 23:59 Europe/Berlin"'
+_EXAMPLE = "2027-01-31 23:59 Europe/Berlin"
+HOW_TO_WRITE = f'write duedate = "{_EXAMPLE}"'
 
 _DATE = r"(?P<date>\d{4}-\d{2}-\d{2})"
-_TIME = r"(?:[ T](?P<time>\d{2}:\d{2}(?::\d{2})?))?"
+_TIME = r"(?:[ T](?P<time>\d{2}:\d{2}(?::\d{2})?)(?: ?(?P<half>(?i:[AP]M))\b)?)?"
 _WHOLE = re.compile(rf"{_DATE}{_TIME}(?: ?(?P<zone>[^\s\d].*|[+-]\d.*))?")
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})")
 _END_OF_DAY = time(23, 59, 59)
@@ -51,6 +52,22 @@ _PART = re.compile(
     r"(?<!\d)(\d+(?:\.\d+)?)\s*(w(?:eeks?)?|d(?:ays?)?|h(?:ours?)?|m(?:in(?:utes?)?)?)\b"
 )
 _LONGEST = timedelta(days=3660)
+
+
+class DateError(ValueError):
+    """Raised for a date that can't be read; `problem` is a predicate that continues the date.
+
+    `instead` contains what can be written in its place: the date itself, corrected, if its meaning
+    is clear, with alternatives if it has several meanings; otherwise an example.
+    """
+
+    def __init__(self, text: str, problem: str, *instead: str) -> None:
+        super().__init__(f"{text!r} {problem}")
+        self.text, self.problem, self.instead = text, problem, instead or (_EXAMPLE,)
+
+    def remedy(self, form: str = "{}") -> str:
+        """Returns what to write; `form` is how the file writes a date, with `{}` in its place."""
+        return " or ".join(form.format(date) for date in self.instead)
 
 
 def duedate_text(due: DueDate) -> str:
@@ -114,7 +131,7 @@ def days_late(submitted: datetime, end: datetime, due: DueDate | None) -> int:
 
 
 def parse_duedate(text: str) -> DueDate:
-    """Parses a due date; raises a `ValueError` that explains what is ambiguous or wrong."""
+    """Parses a due date; raises a `DateError` that explains what is ambiguous or wrong."""
     return DueDate(*_parse(text))
 
 
@@ -127,23 +144,40 @@ def _parse(text: str) -> tuple[datetime, str]:
     """Parses a date and time with a time zone; returns the moment and the zone's name."""
     match = _WHOLE.fullmatch(" ".join(text.split()))
     if match is None:
-        raise ValueError(
-            f"{text!r} is ambiguous, or is not a date; write the date as year-month-day"
-        )
+        raise DateError(text, "is ambiguous, or is not a date; the year must come first")
+    day, clock = match["date"], match["time"] or ""
+    if match["half"]:
+        whole = _of_24_hours(clock, match["half"])
+        problem = "has a time of 12 hours; the time must have 24 hours"
+        raise DateError(text, problem, f"{day} {whole} {match['zone'] or 'Europe/Berlin'}")
+    in_berlin = " ".join(filter(None, (day, clock, "Europe/Berlin")))
     if not match["zone"]:
-        raise ValueError(f"{text!r} has no time zone")
-    zone, name = _zone(match["zone"])
+        raise DateError(text, "has no time zone, such as Europe/Berlin", in_berlin)
     try:
-        day = date.fromisoformat(match["date"])
-        clock = time.fromisoformat(match["time"]) if match["time"] else _END_OF_DAY
+        zone, name = _zone(match["zone"])
     except ValueError as error:
-        raise ValueError(f"{text!r} does not exist: {error}") from error
-    moment = once(datetime.combine(day, clock), zone, text)
-    place = zoneinfo.ZoneInfo(_PLACES_OF[name]) if name in _PLACES_OF else zone
-    there = moment.astimezone(place).tzname()
+        raise DateError(text, f"has an unknown time zone: {error}", in_berlin) from error
+    try:
+        date_of = date.fromisoformat(day)
+        time_of = time.fromisoformat(clock) if clock else _END_OF_DAY
+    except ValueError as error:
+        raise DateError(text, f"does not exist: {error}") from error
+    moment = once(datetime.combine(date_of, time_of), zone, text)
+    place = _PLACES_OF.get(name)
+    local = moment.astimezone(zoneinfo.ZoneInfo(place) if place else zone)
+    there = local.tzname()
     if name.isalpha() and name.isupper() and there not in (name, "UTC"):
-        raise ValueError(f"{text!r}: the zone is {there} on that day, not {name}")
+        problem = f"names the wrong time zone: the zone is {there} on that day, not {name}"
+        meant = f"{day} {clock or _END_OF_DAY} {place}" if place else _with_offset(local)
+        raise DateError(text, problem, meant)
     return moment, name
+
+
+def _of_24_hours(clock: str, half: str) -> str:
+    hour = int(clock[:2])
+    if 1 <= hour <= 12:
+        hour = hour % 12 + 12 * (half.upper() == "PM")
+    return f"{hour:02}{clock[2:]}"
 
 
 def zone_of(name: str) -> tzinfo:
@@ -156,10 +190,10 @@ def _zone(name: str) -> tuple[tzinfo, str]:
         return UTC, "UTC"
     if name in _OFFSETS_OF:
         return timezone(timedelta(hours=_OFFSETS_OF[name]), name), name
-    if match := _OFFSET.fullmatch(name):
-        offset = timedelta(hours=int(match["hours"]), minutes=int(match["minutes"]))
-        return timezone(-offset if match["sign"] == "-" else offset), name
     try:
+        if match := _OFFSET.fullmatch(name):
+            offset = timedelta(hours=int(match["hours"]), minutes=int(match["minutes"]))
+            return timezone(-offset if match["sign"] == "-" else offset), name
         if name.startswith(_NOT_ZONES):
             raise ValueError(name)
         return zoneinfo.ZoneInfo(name), name
@@ -171,18 +205,28 @@ def _zone(name: str) -> tuple[tzinfo, str]:
 
 
 def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
-    """Adds a time zone to a local time; raises `ValueError` if that time occurs twice or never.
+    """Adds a time zone to a local time; raises `DateError` if that time occurs twice or never.
 
     Such times exist when clocks are changed; Python then returns a different offset for each value
-    of `fold`. A year before 1970 or after 2999 also raises `ValueError`. The error's message quotes
+    of `fold`. A year before 1970 or after 2999 also raises `DateError`. The error's message quotes
     `text`.
     """
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
-        raise ValueError(f"{text!r}: expected a year from {_FIRST_YEAR} to {_LAST_YEAR}")
+        raise DateError(text, f"needs a year from {_FIRST_YEAR} to {_LAST_YEAR}")
     first, second = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
-    if first.utcoffset() != second.utcoffset():
-        raise ValueError(f"{text!r} exists twice or not at all: the clocks change in that hour")
-    return first
+    if first.utcoffset() == second.utcoffset():
+        return first
+    back = [one.astimezone(UTC).astimezone(zone) for one in (first, second)]
+    if back[0].replace(tzinfo=None) == moment:
+        problem = "occurs twice, because the clocks are set back in that hour"
+    else:
+        problem = "does not exist, because the clocks are set forward in that hour"
+    raise DateError(text, problem, *(_with_offset(one) for one in back))
+
+
+def _with_offset(moment: datetime) -> str:
+    """Formats a moment with its UTC offset, and with seconds only if there are any."""
+    return moment.isoformat(timespec="seconds" if moment.second else "minutes")
 
 
 def parse_duration(text: str) -> timedelta:

@@ -71,6 +71,14 @@ from .review_requests import (
 from .roles import Columns, Role, RoleValues
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, read_own_csv, write_table
-from .times import TIMESTAMP_FILE, MissingZone, SubmissionTime, arrival, read_stamp, read_time
+from .times import (
+    TIMESTAMP_FILE,
+    MissingZone,
+    SubmissionTime,
+    arrival,
+    certain_time,
+    read_stamp,
+    read_time,
+)
 from .uploads import Upload, digest_of, forget_uploads, read_uploads, write_uploads
 from .worksheets import in_english

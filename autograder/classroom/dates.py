@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..counts import number_of
 from ..course import Course
-from ..deadlines import HOW_TO_WRITE, days_late, parse_duedate
+from ..deadlines import DateError, days_late, parse_duedate
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Key
 from ..submission.class_files import DUE_FILE
@@ -89,12 +89,15 @@ def read_dates(class_folder: Path) -> ClassDates:
     wrong: dict[str, ContentError] = {}
     for number, row in enumerate(rows, start=2):
         name, section = row["assignment"].strip(), row.get("section", "").strip()
+        if (name, section) in dates:
+            whom = f"the section {section!r}" if section else "everybody"
+            problem = f"due date: {name} has two dates for {whom}"
+            wrong[name] = ContentError(path, number, problem, "remove one of the rows")
+            continue
         try:
-            if (name, section) in dates:
-                raise ValueError(f"{name} has two dates here: remove one of the rows")
             dates[name, section] = parse_duedate(row["date"])
-        except ValueError as error:
-            fix = HOW_TO_WRITE.replace("duedate = ", "").replace('"', "")
+        except DateError as error:
+            fix = f"write {error.remedy()}"
             wrong[name] = ContentError(path, number, f"due date: {error}", fix)
     return ClassDates(dates, wrong)
 

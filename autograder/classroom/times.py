@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-from ..deadlines import once, parse_moment
+from ..deadlines import DateError, once, parse_moment
 from ..errors import SubmissionError
 from ..submission.opened import read_bytes
 
@@ -72,22 +72,28 @@ def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
     `zone` is used for a time that names no zone; if `zone` is None, such a time raises
     `MissingZone`.
     """
+    with contextlib.suppress(DateError):
+        return certain_time(text, zone)
+    return None
+
+
+def certain_time(text: str, zone: tzinfo | None) -> datetime:
+    """Does the same as `read_time`, but raises `DateError` if the time is uncertain."""
     written = unicodedata.normalize("NFC", text).strip()
     if not _CLOCK.search(written):
-        return None
+        raise DateError(text, "has no time of day")
     if dotted := _DOTTED.fullmatch(written):
         written = _in_order(dotted)
     written = re.sub(r"(?<=\d:\d\d)\.\d+", "", written)
-    with contextlib.suppress(ValueError):  # the text may name a zone
+    try:
         return parse_moment(written).astimezone(UTC)
-    bare = _moodle_time(written) or _iso_time(written)
-    if bare is None:
-        return None
+    except DateError as error:  # the text names no zone, or is written in a platform's way
+        bare = _moodle_time(written) or _iso_time(written)
+        if bare is None:
+            raise DateError(text, error.problem, *error.instead) from error
     if zone is None:
         raise MissingZone(f"{text!r} has no time zone")
-    with contextlib.suppress(ValueError):  # an hour may occur twice, or not at all
-        return once(bare, zone, written).astimezone(UTC)
-    return None
+    return once(bare, zone, text).astimezone(UTC)
 
 
 def read_stamp(data: bytes) -> datetime | None:

@@ -15,14 +15,16 @@ from ..classroom import (
     Person,
     Role,
     RoleValues,
+    certain_time,
     in_english,
     number_in,
     only_item,
     read_csv,
-    read_time,
     squashed,
     without_group,
 )
+from ..counts import number_of
+from ..deadlines import DateError
 from ..errors import UserError
 from .platforms import MOODLE, Owner
 
@@ -35,6 +37,7 @@ _COLUMNS = (
 _NOTHING = ("", "-", "Never")
 #: how many students a note names
 _MOST_NAMED = 5
+_QUOTED = "'{}'"
 #: Moodle's column of numbers such as `Participant 17`; names in Moodle's downloads contain these
 #: numbers
 _MOODLES_NUMBER = "Identifier"
@@ -177,10 +180,9 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
             "platform's language to English and download it again, or write a table with these "
             "columns."
         )
-    cells = [row.get(column, "").strip() for row in rows]
-    read = [_time(text, zone, path) for text in cells]
-    strange = [n for n, time in enumerate(read) if time is None and cells[n] not in _NOTHING]
-    notes = (_note(path, len(strange), cells[strange[0]], people[strange[0]]),) if strange else ()
+    read = [_time(row.get(column, "").strip(), zone, path) for row in rows]
+    times = [None if isinstance(time, DateError) else time for time in read]
+    notes = _notes(path, zip(read, people, strict=True))
     identities = [person.identity if person else Identity() for person in people]
     emails = tuple(person.get(Role.EMAIL) if person else "" for person in people)
     is_moodles = column == _COLUMNS[0] and _MOODLES_NUMBER in columns
@@ -188,25 +190,38 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     source = f"{column} of {path.name}"
     is_named = tuple(bool(identity.names) for identity in identities)
     names = tuple(tuple(filter(None, (*i.names, *i.ids, i.number))) for i in identities)
-    is_empty = tuple(cell in _NOTHING for cell in cells)
+    is_empty = tuple(row.get(column, "").strip() in _NOTHING for row in rows)
     return Times(
-        Index(identities), tuple(read), emails, source, notes, numbers, is_named, names, is_empty
+        Index(identities), tuple(times), emails, source, notes, numbers, is_named, names, is_empty
     )
 
 
-def _note(path: Path, number: int, text: str, person: RoleValues | None) -> str:
-    whose = f" for {person.name or person.key}" if person else ""
-    count = "1 time" if number == 1 else f"{number} times"
-    return (
-        f"{path.name}: {count} can't be read with certainty, such as {text!r}{whose}; such "
-        "times do not count as late. Write them as '2026-11-20 18:30 Europe/Berlin' and collect "
-        "again"
+def _notes(
+    path: Path, read: Iterable[tuple[datetime | DateError | None, RoleValues | None]]
+) -> tuple[str, ...]:
+    """Returns a note about each kind of problem, with its first example."""
+    found: dict[str, list[tuple[DateError, RoleValues | None]]] = {}
+    for error, person in read:
+        if isinstance(error, DateError):
+            found.setdefault(error.problem, []).append((error, person))
+    return tuple(
+        f"{path.name}: {number_of(len(own), 'time')} can't be read with certainty, such as "
+        f"{error.text!r}{f' for {person.name or person.key}' if person else ''}, which "
+        f"{error.problem}; such times do not count as late. Write them as "
+        f"{error.remedy(_QUOTED)} and collect again"
+        for own in found.values()
+        for error, person in own[:1]
     )
 
 
-def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | None:
+def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | DateError | None:
+    """Returns a time, why it can't be read, or None if the cell is empty."""
+    if text in _NOTHING:
+        return None
     try:
-        return read_time(text, zone)
+        return certain_time(text, zone)
+    except DateError as error:
+        return error
     except MissingZone as error:
         raise UserError(
             f"{path}: {error}\n"

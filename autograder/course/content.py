@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..deadlines import HOW_TO_WRITE, parse_duedate, parse_duration
+from ..deadlines import HOW_TO_WRITE, DateError, parse_duedate, parse_duration
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Exercise, Limits, Question
 from ..submission.class_files import is_of_students
@@ -148,17 +148,20 @@ def _assignment(root: Path, path: Path) -> Assignment:
 
 
 def _duedate(path: Path, document: dict[str, Any]) -> DueDate | None:
-    fix = HOW_TO_WRITE
+    if "duedate" not in document:
+        if "grace" in document:
+            raise ContentError(path, None, "a grace period without a due date", HOW_TO_WRITE)
+        return None
     try:
-        if "duedate" in document:
-            due = parse_duedate(str(document["duedate"]))
-            fix = 'write grace = "15min", "1d" or another duration'
-            return replace(due, grace=parse_duration(str(document.get("grace", "0"))))
-    except ValueError as error:
+        due = parse_duedate(str(document["duedate"]))
+    except DateError as error:
+        fix = "write " + error.remedy('duedate = "{}"')
         raise ContentError(path, None, f"due date: {error}", fix) from error
-    if "grace" in document:
-        raise ContentError(path, None, "a grace period without a due date", HOW_TO_WRITE)
-    return None
+    try:
+        return replace(due, grace=parse_duration(str(document.get("grace", "0"))))
+    except ValueError as error:
+        fix = 'write grace = "15min", "1d" or another duration'
+        raise ContentError(path, None, f"grace period: {error}", fix) from error
 
 
 def _limits(path: Path, table: dict[str, Any]) -> Limits:

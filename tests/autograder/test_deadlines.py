@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from autograder.deadlines import (
+    DateError,
     days_late,
     duedate_text,
     duration_text,
@@ -58,13 +59,42 @@ def test_a_due_date_is_one_moment(text: str, moment: tuple[int, ...]) -> None:
         ("31/01/27", "is not a date"),
         ("46418.9993", "is not a date"),
         ("2027-01-31 23:59 localtime", "no time zone"),
-        ("2027-10-31 02:30 Europe/Berlin", "twice or not at all"),
-        ("2027-03-28 02:30 Europe/Berlin", "twice or not at all"),
+        ("2027-10-31 02:30 Europe/Berlin", "occurs twice, because"),
+        ("2027-03-28 02:30 Europe/Berlin", "does not exist, because"),
     ],
 )
 def test_an_ambiguous_text_is_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         parse_duedate(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("01.02.2027", "2027-01-31 23:59 Europe/Berlin"),
+        ("2027-02-30 UTC", "2027-01-31 23:59 Europe/Berlin"),
+        ("2026-05-10 12:00", "2026-05-10 12:00 Europe/Berlin"),
+        ("2026-05-10 12:00 MEZ", "2026-05-10 12:00 Europe/Berlin"),
+        ("2026-05-10 12:00 +25:00", "2026-05-10 12:00 Europe/Berlin"),
+        ("2026-05-10 11:59 PM Europe/Paris", "2026-05-10 23:59 Europe/Paris"),
+        ("2026-05-10 12:30 am", "2026-05-10 00:30 Europe/Berlin"),
+        ("2027-07-31 23:59 CET", "2027-07-31T23:59+02:00"),
+        ("2027-01-31 23:59 PDT", "2027-01-31 23:59 America/Los_Angeles"),
+        (
+            "2026-10-25 02:30 Europe/Berlin",
+            "2026-10-25T02:30+02:00 or 2026-10-25T02:30+01:00",
+        ),
+        (
+            "2027-03-28 02:30 Europe/Berlin",
+            "2027-03-28T03:30+02:00 or 2027-03-28T01:30+01:00",
+        ),
+    ],
+)
+def test_a_refused_date_has_a_remedy_that_works(text: str, instead: str) -> None:
+    with pytest.raises(DateError) as raised:
+        parse_duedate(text)
+    assert raised.value.remedy() == instead
+    assert all(parse_duedate(date) for date in raised.value.instead)
 
 
 def test_a_due_date_is_shown_as_it_was_understood() -> None:

@@ -72,15 +72,25 @@ def test_class_dates_override_course_dates_and_may_differ_by_section(
 
 
 @pytest.mark.parametrize(
-    "row", ["heads,,01.02.2027", "heads,,2026-05-10 12:00", "heads,Monday,2026-05-11 12:00 UTC"]
+    ("row", "fix"),
+    [
+        ("heads,,01.02.2027", "write 2027-01-31 23:59 Europe/Berlin"),
+        ("heads,,2026-05-10 12:00", "write 2026-05-10 12:00 Europe/Berlin"),
+        ("heads,Monday,2026-05-11 12:00 UTC", "remove one of the rows"),
+        (
+            "heads,,2026-10-25 02:30 Europe/Berlin",
+            "write 2026-10-25T02:30+02:00 or 2026-10-25T02:30+01:00",
+        ),
+    ],
 )
 def test_a_bad_date_stops_its_assignment_and_no_other(
-    row: str, course: Course, tmp_path: Path
+    row: str, fix: str, course: Course, tmp_path: Path
 ) -> None:
     (tmp_path / "due.csv").write_text(f"{DUE}{row}\n")
     dated = with_class_dates(course, tmp_path)
-    with pytest.raises(ContentError, match=r"due\.csv:6: due date"):
+    with pytest.raises(ContentError, match=r"due\.csv:6: due date") as raised:
         dated.assignment("heads")
+    assert raised.value.fix == fix
     assert [a.name for a in dated.assignments] == ["masks", "other"]
 
 

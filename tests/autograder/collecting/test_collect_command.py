@@ -9,6 +9,8 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from autograder.cli import cli
+from autograder.collecting.platform_times import read_times
+from autograder.deadlines import zone_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -76,4 +78,13 @@ def test_times_that_cannot_be_read_wait_for_a_person(tmp_path: Path) -> None:
     output = " ".join(result.output.split())
     assert "times.csv: 1 time can't be read with certainty, such as '28/11/26 23:59'" in output
     assert "'28/11/26 23:59' for lovelaceada" in output
-    assert "Write them as '2026-11-20 18:30 Europe/Berlin' and collect again" in output
+    assert "Write them as '2027-01-31 23:59 Europe/Berlin' and collect again" in output
+
+
+def test_a_time_that_occurs_twice_has_its_own_remedy(tmp_path: Path) -> None:
+    table = tmp_path / "times.csv"
+    table.write_text("student,time\nlovelaceada,25.10.2026 02:30\nben,28/11/26 23:59\n")
+    twice, other = read_times(table, zone_of("Europe/Berlin")).notes
+    assert "such as '25.10.2026 02:30' for lovelaceada, which occurs twice" in twice
+    assert "as '2026-10-25T02:30+02:00' or '2026-10-25T02:30+01:00' and collect again" in twice
+    assert "such as '28/11/26 23:59' for ben" in other
