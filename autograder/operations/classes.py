@@ -167,8 +167,8 @@ def extend_all(
     """Grants the extensions in a table with the columns student, assignment, extension and why.
 
     The assignment is a name or a title; an empty cell means every assignment in the course. All
-    rows are read before the first extension is stored. Raises `UserError` for a row that can't be
-    used.
+    rows are read before the first extension is stored. Raises `UserError` with all rows that can't
+    be used.
 
         autograder.extend_all("course", "accommodations.csv")
     """
@@ -178,6 +178,7 @@ def extend_all(
     if missing := [name for name in ("student", "extension", "why") if name not in columns]:
         raise UserError(f"{path}: no column {missing[0]!r}: expected {', '.join(_EXTENSIONS)}")
     wanted: list[tuple[str, str, timedelta, str]] = []
+    wrong: list[str] = []
     for number, row in enumerate(rows, start=2):
         try:
             name = known_student(folder, of_class, row["student"].strip())
@@ -188,7 +189,9 @@ def extend_all(
                 raise UserError("give a reason: people who look at the grades later will ask")
             wanted += [(name, a, _duration(row["extension"]), why) for a in names]
         except UserError as error:
-            raise UserError(f"{path}:{number}: {error}; no extension was granted") from error
+            wrong.append(f"{path}:{number}: {error}")
+    if wrong:
+        raise UserError("\n".join([*wrong, "No extension was granted: correct the table first"]))
     return [extend(folder, *row, course=course) for row in wanted]
 
 

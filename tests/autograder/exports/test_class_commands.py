@@ -241,9 +241,14 @@ def test_extensions_of_a_table_are_all_granted_or_none(term: Term, tmp_path: Pat
     assert term.grades()["ben"]["masks/late"] == ""
     kept = (term.folder / "extensions.csv").read_text()
     assert "ada,masks,1 day,abroad" in kept
-    table.write_text("student,assignment,extension,why\nzoe,masks,2h,ill\nzoe,masks,soon,ill\n")
+    table.write_text(
+        "student,assignment,extension,why\nzoe,masks,2h,ill\nzoe,masks,soon,ill\nzoe,masks,2h,\n"
+    )
     result = term.call("extend", "--from", str(table))
-    assert "accommodations.csv:3: 'soon' is not a duration" in str(result.exception)
+    second, third, end = str(result.exception).splitlines()
+    assert "accommodations.csv:3: 'soon' is not a duration" in second
+    assert "accommodations.csv:4: give a reason" in third
+    assert end == "No extension was granted: correct the table first"
     assert (term.folder / "extensions.csv").read_text() == kept
 
 
