@@ -6,4 +6,5 @@ def number_of(count: float | str, noun: str, nouns: str = "") -> str:
 
     `nouns` is the plural, if it is not the noun with an `s`. A count may already be formatted.
     """
-    return f"{count} {noun if str(count) == '1' else nouns or f'{noun}s'}"
+    text = f"{count:g}" if isinstance(count, float) else str(count)
+    return f"{text} {noun if text == '1' else nouns or f'{noun}s'}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from ..counts import number_of
 from ..deadlines import duedate_text, duration_text, late_by, later, moment_text
 from ..records import Assignment, DueDate, Key
 from .dates import ClassDates, read_dates, read_late_days
@@ -48,7 +49,7 @@ class Lateness:
 
     @property
     def after(self) -> timedelta | None:
-        """How long after the due date the submission arrived, or None if that is unknown.
+        """The time from the due date to the arrival, or None if either is unknown.
 
         The result is negative if the submission arrived before the due date, and zero if it arrived
         in the minute in which it was due.
@@ -174,16 +175,14 @@ def _lines_of(assignment: Assignment, found: Mapping[str, Lateness]) -> Iterator
         for due, count in sorted(others.most_common(_MOST_DATES))
     )
     unknown = sum(item.submitted is None for item in found.values())
-    have = "1 has no known time and does"
-    if unknown > 1:
-        have = f"{unknown} have no known time and do"
+    have = number_of(unknown, "has no known time and does", "have no known time and do")
     note = f"; {have} not count as late" if unknown else ""
     late = [
         f"{student} {'by ' if item.late else ''}{item.text}"
         for student, item in sorted(found.items())
         if item.is_late
     ]
-    are = "is" if len(late) == 1 else "are"
+    are = "is" if 1 in (len(late), len(found)) else "are"
     yield f"{assignment.name} is due {when}{also}; {len(late)} of {len(found)} {are} late{note}"
     if late:
         more = f", and {len(late) - _MOST_NAMES} more" if len(late) > _MOST_NAMES else ""

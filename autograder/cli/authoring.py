@@ -172,7 +172,8 @@ def release(
     for a in report.assignments:
         changed = f"{number_of(len(a.changed), 'file')} changed" if a.changed else "unchanged"
         console.print(
-            f"{a.name}: {a.points:g} points, {changed}; bundle {a.bundle}", soft_wrap=True
+            f"{a.name}: {number_of(a.points, 'point')}, {changed}; bundle {a.bundle}",
+            soft_wrap=True,
         )
     for name in report.removed:
         console.print(f"{name}: removed, because the course no longer has this assignment")
@@ -221,7 +222,7 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     accepted, alternatives, caught, misconceptions, named = sums
     table.add_section()
     table.add_row(
-        f"all, {len(proof.questions)} questions",
+        f"all, {number_of(len(proof.questions), 'question')}",
         f"{accepted}/{alternatives}",
         f"{caught}/{misconceptions}",
         f"{named}/{misconceptions}",
@@ -241,7 +242,7 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     for problem in (*proof.problems, *_not_fresh(stale), *leaks):
         lines = "\n".join(for_terminal(line) for line in problem.split("\n"))
         console.print(f"[red]problem[/]: {lines}", soft_wrap=True)
-    console.print(f"{proof.cases} submissions judged in isolation tier {proof.tier}")
+    console.print(f"{number_of(proof.cases, 'submission')} judged in isolation tier {proof.tier}")
 
 
 def _print_traits(proof: ValidationReport) -> None:

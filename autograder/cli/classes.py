@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..classroom import unused_columns_note
+from ..counts import number_of
 from ..deadlines import duration_text, moment_text, parse_duration
 from ..escaping import for_terminal
 from .options import CLASS, in_course
@@ -224,11 +225,13 @@ COMMANDS = (roster, extend, withdraw)
 def _print(found: Attendance) -> None:
     people = found.roster.people
     sections = sorted({name for p in people for name in p.section.split("; ")} - {""})
-    in_sections = f" in the sections {', '.join(sections)}" if sections else ""
-    count = "1 person" if len(people) == 1 else f"{len(people)} people"
+    noun = "section" if len(sections) == 1 else "sections"
+    in_sections = f" in the {noun} {', '.join(sections)}" if sections else ""
+    count = number_of(len(people), "person", "people")
     console.print(f"{count}{for_terminal(in_sections)}", soft_wrap=True)
     for assignment, missing in found.missing.items():
-        head = f"{assignment}: {len(missing)} of {len(people)} have not submitted"
+        have = "has" if 1 in (len(missing), len(people)) else "have"
+        head = f"{assignment}: {len(missing)} of {len(people)} {have} not submitted"
         _names(head, [person.student for person in missing])
     _names(f"{len(found.strangers)} who submitted, but are not on the roster", found.strangers)
     for student in found.strangers:

@@ -226,14 +226,14 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
     marked = sum(item.is_late and item.time is None for item in report.collected)
     unknown = sum(item.time is None for item in report.collected)
     if marked:
-        which = "1 submission" if marked == 1 else f"{marked} submissions"
+        which = number_of(marked, "submission")
         console.print(f"the platform marks {which} as late, by an unknown amount")
     if unknown:
-        have = "1 submission has no known time and does"
-        if unknown > 1:
-            have = f"{unknown} submissions have no known time and do"
+        of_these = number_of(unknown, "submission has", "submissions have")
+        do = "does" if unknown == 1 else "do"
         console.print(
-            f"{have} not count as late; --times reads times from a platform's table",
+            f"{of_these} no known time and {do} not count as late; --times reads times from a "
+            "platform's table",
             soft_wrap=True,
         )
     if report.missing:

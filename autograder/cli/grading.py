@@ -13,6 +13,7 @@ from typing import Any
 import click
 from rich.table import Table
 
+from ..counts import number_of
 from ..escaping import for_json, for_terminal
 from ..grading.stream import RefusedLine
 from ..grading.watch import Stage
@@ -236,7 +237,9 @@ def _print_table(rows: Sequence[dict[str, Any]]) -> None:
     """Prints all submissions or, if there are many, only those that a person should look at."""
     if len(rows) > _MOST_ROWS:
         few = [row for row in rows if row["needs_a_look"]]
-        console.print(f"{len(rows)} submissions; {'these need' if few else 'none needs'} review")
+        console.print(
+            f"{number_of(len(rows), 'submission')}; {'these need' if few else 'none needs'} review"
+        )
         rows = few
     if not rows:
         return
@@ -271,7 +274,7 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
     if waiting := document["waiting"]:
         more = f" and {len(waiting) - _MOST_WAITING} more" if len(waiting) > _MOST_WAITING else ""
         some = f"{', '.join(waiting[:_MOST_WAITING])}{more}"
-        count = "1 submission is" if len(waiting) == 1 else f"{len(waiting)} submissions are"
+        count = number_of(len(waiting), "submission is", "submissions are")
         console.print(
             f"{count} waiting for a person: {for_terminal(some)}. Correct the file and grade "
             "again, enter points or a comment with autograder mark (--points auto accepts the "

@@ -97,7 +97,7 @@ def print_pushed(report: PushReport, dry_run: bool) -> None:
         _print_rest(plan.notes, plan.waits)
         return
     if report.is_done:
-        _line(f"{report.written} of {len(plan.changes)} grades written")
+        _line(f"{report.written} of {number_of(len(plan.changes), 'grade')} written")
     _print_rest((), report.waits[len(plan.waits) :])
     _print_end(report.is_done, dry_run)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from ..counts import number_of
 from ..escaping import for_terminal
 from ..operations import marking as operations
 from ..operations import second_looks
@@ -57,7 +58,10 @@ def mark(
         emit(dataclasses.asdict(made))
         return 0
     one = made.mark
-    parts = (f"{one.points} points" if one.points else "", one.comment, one.answer)
+    points_of = number_of(one.points, "point") if one.points else ""
+    if one.points == operations.AUTOMATIC:
+        points_of = "the automatic points"
+    parts = (points_of, one.comment, one.answer)
     where = "/".join(filter(None, (one.student, one.assignment, one.question)))
     what = "; ".join(filter(None, parts)) or "the comment is removed"
     console.print(f"{for_terminal(where)}: {for_terminal(what)} ({for_terminal(one.by)})")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ..counts import number_of
 from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import misconceptions
@@ -58,7 +59,7 @@ def mistakes(
 
 
 def _print_group(group: operations.UnnamedMistake) -> None:
-    count = "1 answer" if group.answers == 1 else f"{group.answers} answers that behave alike"
+    count = number_of(group.answers, "answer", "answers that behave alike")
     place = f"{group.assignment}/{group.exercise}/{group.question}"
     _say(f"{place}: {count} (group {group.mark})", "bold")
     if group.relation:

@@ -47,8 +47,9 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
         return WAITS if summary.unrecorded else 0
     for note in notes:
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
+    recorded = number_of(summary.submissions, "submission")
     console.print(
-        f"{summary.submissions} submissions recorded in {for_terminal(summary.db_url)}",
+        f"{recorded} recorded in {for_terminal(summary.db_url)}",
         soft_wrap=True,
     )
     return WAITS if summary.unrecorded else 0

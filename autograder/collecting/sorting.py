@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ..classroom import TIMESTAMP_FILE, is_request, read_stamp, request_text, utc_text
+from ..counts import number_of
 from ..errors import UserError
 from ..escaping import for_file_name
 from ..submission import LOOK, is_answer, unused_notes
@@ -251,7 +252,7 @@ class Sorting:
                     f"for {named}. Nothing was collected\n"
                     f"  fix: collect the download again with --assignment {other}"
                 )
-            whose = "1 student" if len(keys) == 1 else f"{len(keys)} students"
+            whose = number_of(len(keys), "student")
             notes.append(f"files for {other} by {whose} were among those for {named}")
         return tuple(notes)
 

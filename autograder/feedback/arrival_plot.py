@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ..counts import number_of
 from ..deadlines import duration_text
 from ..results.wording import amount
 from .arriving import ArrivalSpot
@@ -65,7 +66,7 @@ def _radii(spots: Sequence[ArrivalSpot]) -> Iterator[float]:
 
 def _circle(spot: ArrivalSpot, x: float, radius: float) -> Circle:
     y = _MOST + (HEIGHT - 2 * _MOST) * (1 - spot.share)
-    who = "1 submission" if spot.submissions == 1 else f"{spot.submissions} submissions"
+    who = number_of(spot.submissions, "submission")
     text = f"{who} {_when(spot.hours)}: {amount(100 * spot.share)}% of the points"
     return Circle(round(x, 2), round(y, 2), round(radius, 2), spot.hours > 0, text)
 

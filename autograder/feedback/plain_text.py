@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from ..classroom import Lateness
+from ..counts import number_of
 from ..deadlines import moment_text
 from ..escaping import printable
 from ..records import DueDate, QuestionResult, SubmissionResult, Verdict
@@ -39,8 +40,7 @@ def arrival_sentence(late: Lateness, due: DueDate | None = None) -> str:
         return f"Submitted late, {late.text}." if late.is_late else ""
     when = f"Submitted {moment_text(late.submitted, due)}"
     if late.late_days:
-        days = f"{late.late_days} late day{'s' if late.late_days > 1 else ''}"
-        when += f", with {days} of your budget"
+        when += f", with {number_of(late.late_days, 'late day')} of your budget"
     if not late.is_late:
         return f"{when}."
     until = f"; your deadline was {moment_text(late.due, due)}" if late.due else ""
@@ -53,7 +53,8 @@ def _lines(result: SubmissionResult, title: str, human: HumanWork, arrival: str)
     if arrival:
         yield arrival
     if penalty := human.penalty(result):
-        yield f"Deducted because this was submitted late: {amount(penalty)} points."
+        points = number_of(amount(penalty), "point")
+        yield f"Deducted because this was submitted late: {points}."
     yield from result.notes
     yield from _second_look(human.asked(result.key, ""))
     for exercise in result.exercises:

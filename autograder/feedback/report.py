@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from ..classroom import Lateness
+from ..counts import number_of
 from ..records import (
     ExerciseStatus,
     Key,
@@ -300,7 +301,7 @@ class _Student:
         if reasons := reasons_to_look(result):
             self.look.append(f"{name}: {'; '.join(reasons)}")
         if arrived and arrived.late_days:
-            days = f"{arrived.late_days} late day{'s' if arrived.late_days > 1 else ''}"
+            days = number_of(arrived.late_days, "late day")
             self.late.append(f"{name}: {days} of the budget")
         if arrived and arrived.is_late:
             self.late.append(f"{name}: {arrived.text}")

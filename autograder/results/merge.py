@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from jsonschema import Draft202012Validator
 
+from ..counts import number_of
 from ..errors import UserError
 from ..files import replacing
 from ..records import SubmissionResult, SubmissionStatus
@@ -191,7 +192,8 @@ def _compare(one: _Entry, other: _Entry, paths: Sequence[Path]) -> None:
     if one.comparable == other.comparable:
         return
     first, second = (
-        f"{line.score:g} points in {paths[line.source]}:{line.number}" for line in (one, other)
+        f"{number_of(line.score, 'point')} in {paths[line.source]}:{line.number}"
+        for line in (one, other)
     )
     names = "the files submitted", "the course and the grader"
     facts = zip(names, _digests(one), _digests(other), strict=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from ...counts import number_of
 from ...escaping import for_markdown
 from ...files import replace_file
 from ...records import SubmissionResult, SubmissionStatus
@@ -30,7 +31,8 @@ def _class(results: Sequence[SubmissionResult]) -> Iterator[str]:
     assignments = sorted({assignment for _, assignment in keys_of(results)})
     students = {student for student, _ in keys_of(results)}
     yield "# Grades\n"
-    yield f"{len(students)} students, {len(results)} submissions.\n"
+    people, work = number_of(len(students), "student"), number_of(len(results), "submission")
+    yield f"{people}, {work}.\n"
     yield from _head("Student", *(_text(readable(name)) for name in assignments), "To look at")
     for student, some in groupby(results, lambda result: result.student):
         own = {result.assignment: result for result in some}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
+from ...counts import number_of
 from ...course import Course
 from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
 from ...sandbox import ForkServer, start_fork_server, temporary_folder
@@ -162,13 +163,15 @@ def _problem(case: Case, question: QuestionResult) -> str:
             return ""
         if question.verdict is Verdict.MISSING:
             return f"the stub in assignments/ has no {question.question}: run autograder release"
-        return f"{question.question} is {question.verdict} with {question.score:g} points"
+        return (
+            f"{question.question} is {question.verdict} with {number_of(question.score, 'point')}"
+        )
     if case.kind == "misconception" and question.question == case.question:
         return "was not caught: it got full credit" if right else ""
     if case.kind == "part" and question.question == case.question:
         if question.verdict is Verdict.FORBIDDEN and question.score == 0:
             return ""
-        got = f"{question.verdict} with {question.score:g} points"
+        got = f"{question.verdict} with {number_of(question.score, 'point')}"
         return f"a part submitted as the answer is {got}; expected {Verdict.FORBIDDEN} with 0"
     if case.kind == "combination" and question.question == case.question:
         if right:

@@ -22,6 +22,7 @@ from ...classroom import (
     keep_recorded,
     read_allowances,
 )
+from ...counts import number_of
 from ...course import Course
 from ...files import replace_bytes, replace_file
 from ...records import (
@@ -206,7 +207,7 @@ def _release_notes(
                 )
             elif abs(points[key] - question.max_score) > 1e-9:
                 found[where] = (
-                    f"{where} has {points[key]:g} points in the released notebook, but "
+                    f"{where} has {number_of(points[key], 'point')} in the released notebook, but "
                     f"{question.max_score:g} in the suite: {fix}"
                 )
     return [Note("", where.partition("/")[0], text) for where, text in sorted(found.items())]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.counts import number_of
 from autograder.course import Course
 from autograder.errors import UserError
 from autograder.nbgrader import lateness_report
@@ -27,6 +28,34 @@ def test_due_date_and_late_students_are_sentences(
         "masks is due Friday, 2026-05-01 23:59:59 Europe/Berlin; 1 of 1 is late",
         "late for masks: ada by 3 h 1 min",
     )
+
+
+@pytest.mark.parametrize(
+    ("students", "late", "counted"),
+    [("a", "", "0 of 1 is"), ("ab", "", "0 of 2 are"), ("ab", "a", "1 of 2 is")],
+)
+def test_counts_of_late_students_are_grammatical(
+    make_course: Callable[..., Course], tmp_path: Path, students: str, late: str, counted: str
+) -> None:
+    course = make_course(tmp_path / "term", duedate="2026-05-01 Europe/Berlin")
+    for student in students:
+        place = course.root / "course" / "submitted" / student / "masks"
+        place.mkdir(parents=True)
+        day = 3 if student in late else 1
+        (place / "timestamp.txt").write_text(f"2026-05-0{day} 01:00:00 UTC")
+    keys = [(student, "masks") for student in students]
+    sentence = lateness_report(course.root / "course", course.assignments, keys)[0]
+    assert sentence.endswith(f"; {counted} late")
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 points"), (1, "1 point"), (1.0, "1 point"), ("1", "1 point"), (0.5, "0.5 points")],
+)
+def test_one_thing_is_counted_in_the_singular(count: float | str, text: str) -> None:
+    assert number_of(count, "point") == text
+    assert number_of(1, "person", "people") == "1 person"
+    assert number_of(2, "person", "people") == "2 people"
 
 
 def test_without_a_due_date_nothing_is_printed(course: Course, class_folder: Path) -> None:

@@ -334,7 +334,7 @@ def test_an_ambiguous_due_date_is_refused_with_the_right_form(
 
 
 def test_students_without_a_submission_are_exported_as_chosen(term: Term) -> None:
-    assert "masks: 1 of 4 have not submitted: emil" in term.call("roster").output
+    assert "masks: 1 of 4 has not submitted: emil" in term.call("roster").output
     assert term.grades()["emil"]["needs_review"] == "nothing was submitted"
     assert term.grades("--missing", "blank")["emil"]["masks/total"] == ""
     assert term.grades("--missing", "zero")["emil"]["masks/total"] == "0"
