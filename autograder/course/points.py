@@ -82,7 +82,7 @@ def _marker(
         (name,) = call.args
         (worth,) = (word for word in call.keywords if word.arg in ("points", "shared"))
         value = float(_value(worth.value, literals))
-        return str(_value(name, literals)), value, worth.arg == "shared"
+        question = str(_value(name, literals))
     except (ValueError, TypeError) as error:
         raise ContentError(
             suite,
@@ -90,6 +90,14 @@ def _marker(
             f"{test.name} does not say what it judges",
             'mark it once: @pytest.mark.question("<name>", points=<number>)',
         ) from error
+    if not (math.isfinite(value) and value >= 0):
+        raise ContentError(
+            suite,
+            worth.value.lineno,
+            f"{test.name} gives {value:g} points",
+            "give zero points or more: a failed test must not be worth more than a passed one",
+        )
+    return question, value, worth.arg == "shared"
 
 
 def _value(node: ast.expr, literals: dict[str, ast.expr]) -> Any:

@@ -62,6 +62,10 @@ def test_cases_share_what_they_are_worth_together(suite: Path, tmp_path: Path) -
             "3: the cases of test_it can't be counted",
         ),
         ("def test_it(:\n", "3: "),
+        ('@pytest.mark.question("q", points=-1)\ndef test_it(): pass\n', "3: test_it gives -1"),
+        ('@pytest.mark.question("q", shared=-1)\ndef test_it(): pass\n', "3: test_it gives -1"),
+        ('@pytest.mark.question("q", points=1e999)\ndef test_it(): pass\n', "3: test_it gives inf"),
+        ('@pytest.mark.question("q", points="nan")\ndef test_it(): pass\n', "3: test_it gives nan"),
     ],
 )
 def test_a_test_with_unclear_points_is_named(suite: Path, text: str, problem: str) -> None:
@@ -74,3 +78,13 @@ def test_a_test_with_unclear_points_is_named(suite: Path, text: str, problem: st
 def test_a_missing_suite_is_named(suite: Path) -> None:
     with pytest.raises(ContentError, match="no such suite"):
         points_of(suite)
+
+
+def test_pytest_does_not_collect_a_suite_with_negative_points(suite: Path, tmp_path: Path) -> None:
+    tmp_path.joinpath("solutions").mkdir()
+    suite.write_text(
+        HEAD + '@pytest.mark.question("q", points=3)\ndef test_it(): pass\n'
+        '@pytest.mark.question("q", points=-1)\ndef test_more(): pass\n'
+    )
+    with pytest.raises(ContentError, match="test_more gives -1 points"):
+        collect_suites(tmp_path, [suite])
