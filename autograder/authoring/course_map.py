@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 
 import jupytext
 
 from ..course import BEGIN_SOLUTION, END_SOLUTION, Course
+from ..course.toml_files import read_toml
 from ..errors import ContentError
 from ..records import Assignment, Exercise
 from .claims import without_claims
@@ -64,10 +64,7 @@ def course_map(course: Course) -> CourseMap:
     path = course.root / "source" / MAP
     if not path.is_file():
         return CourseMap()
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
+    document = read_toml(path)
     known = {assignment.name: assignment for assignment in course.assignments}
     stages = []
     for row in document.get("assignment", []):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from ..course.manifest import CONSTRAINTS, MISTAKES
+from ..course.toml_files import read_toml
 from ..errors import ContentError
 from ..records import Assignment
 
@@ -68,19 +68,12 @@ def mistakes_of(root: Path, assignment: Assignment) -> dict[str, Any]:
 def _by_question(path: Path, assignment: Assignment) -> list[tuple[str, Any]]:
     if not path.is_file():
         return []
-    document = _read(path)
+    document = read_toml(path)
     names = [question.name for item in assignment.exercises for question in item.questions]
     for name in sorted(document.keys() - set(names)):
         known = ", ".join(names)
         raise ContentError(path, None, f"no question is called {name!r}", f"use one of: {known}")
     return [(name, document.get(name)) for name in names]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
 
 
 def _comparison(path: Path, name: str, given: Any) -> str:

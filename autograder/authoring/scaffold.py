@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata, resources
@@ -13,6 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 
+from ..course.toml_files import read_toml
 from ..errors import ContentError, UserError
 from ..files import replace_file
 from ..results.wording import readable
@@ -162,13 +162,10 @@ def _module(node: ast.Import | ast.ImportFrom) -> str:
 def _with_exercise(path: Path, assignment: str, exercise: str) -> str:
     """Returns the text of assignment.toml with the exercise added to the end of its list."""
     if path.is_file():
-        text = path.read_text(encoding="utf-8")
+        text, names = path.read_text(encoding="utf-8"), read_toml(path).get("exercises", [])
     else:
         text = Template(_template("assignment.txt")).substitute(title=readable(assignment))
-    try:
-        names = tomllib.loads(text).get("exercises", [])
-    except tomllib.TOMLDecodeError as error:
-        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
+        names = []
     found = _EXERCISES.search(text)
     if exercise in names:
         return text

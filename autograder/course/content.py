@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Exercise, Limits, Question
 from ..submission.class_files import is_of_students
 from .rules import CALLS
+from .toml_files import read_toml
 
 BEGIN_SOLUTION = "### BEGIN SOLUTION"
 END_SOLUTION = "### END SOLUTION"
@@ -127,10 +127,7 @@ def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
 
 
 def _assignment(root: Path, path: Path) -> Assignment:
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
+    document = read_toml(path)
     known = {"title", "exercises", "limits", "duedate", "grace"}
     for key in document.keys() - known:
         raise ContentError(path, None, f"unknown key {key!r}", f"use one of {sorted(known)}")

@@ -9,7 +9,6 @@ the notebook.
 from __future__ import annotations
 
 import builtins
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ContentError
+from .toml_files import line_in, read_toml
 
 RULES = "rules.toml"
 CALLS = "not_allowed.toml"
@@ -95,15 +95,12 @@ def _read_rules(path: Path, calls: Path, _: tuple[int, ...]) -> Mapping[str, Que
 
 
 def _document(path: Path) -> dict[str, Any]:
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.is_file():
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
+    document = read_toml(path)
     for name, table in document.items():
         if not isinstance(table, dict):
-            raise ContentError(path, None, f"{name} is not a table", f"write [{name}] above it")
+            raise _error(path, name, name, f"{name} is not a table", f"write [{name}] above it")
     return document
 
 
@@ -111,9 +108,12 @@ def _rules(
     path: Path, name: str, table: Mapping[str, Any], kinds: Mapping[str, Any]
 ) -> QuestionRules:
     for key in sorted(table.keys() - _KEYS):
-        raise ContentError(
-            path, None, f"{name}: unknown key {key!r}", f"use one of {', '.join(sorted(_KEYS))}"
-        )
+        fix = f"use one of: {', '.join(sorted(_KEYS))}"
+        raise _error(path, name, key, f"{name}: unknown key {key!r}", fix)
+    for key in ("raises", "forward_raises"):
+        if not isinstance(table.get(key, {}), dict):
+            fix = f'write {key}.ValueError = "..."'
+            raise _error(path, name, key, f"{name}: {key} names no error", fix)
     promises = [
         _promise(path, name, error, when, method)
         for key, method in (("raises", ""), ("forward_raises", "forward"))
@@ -127,9 +127,8 @@ def _allows(path: Path, name: str, table: Mapping[str, Any], kinds: Mapping[str,
     chosen = _chosen(path, name, table.get("allows", []), kinds)
     for kind in chosen:
         if kind in table.get("not_allowed", []):
-            raise ContentError(
-                path, None, f"{name} both allows and forbids {kind!r}", "remove one of the two"
-            )
+            problem = f"{name} both allows and forbids {kind!r}"
+            raise _error(path, name, kind, problem, "remove one of the two")
     calls = " and ".join(kinds[kind]["words"] for kind in chosen)
     return f"Allowed: {calls}." if calls else ""
 
@@ -137,9 +136,10 @@ def _allows(path: Path, name: str, table: Mapping[str, Any], kinds: Mapping[str,
 def _promise(path: Path, name: str, error: str, when: Any, method: str) -> PromisedError:
     kind = getattr(builtins, error, None)
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
-        raise ContentError(
+        raise _error(
             path,
-            None,
+            name,
+            error,
             f"{name}: Python has no error {error!r}",
             "use one of Python's exceptions, such as ValueError",
         )
@@ -170,9 +170,10 @@ def _chosen(
 ) -> Sequence[str]:
     for kind in chosen:
         if kind not in kinds:
-            raise ContentError(
+            raise _error(
                 path,
-                None,
+                name,
+                kind,
                 f"{name}: there is no kind of call named {kind!r}",
                 f"add [{kind}] to {CALLS}, or use one of: {', '.join(kinds)}",
             )
@@ -181,5 +182,10 @@ def _chosen(
 
 def _sentence(path: Path, name: str, key: str, text: Any) -> str:
     if not isinstance(text, str) or not text.strip():
-        raise ContentError(path, None, f"{name}: {key} is missing", f'add {key} = "..."')
+        raise _error(path, name, key, f"{name}: {key} is missing", f'add {key} = "..."')
     return " ".join(text.split())
+
+
+def _error(path: Path, name: str, word: str, problem: str, fix: str) -> ContentError:
+    """Returns an error for the line with a word in a question's rules, or for their first line."""
+    return ContentError(path, line_in(path, name, word), problem, fix)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from ..errors import ContentError
 from ..records import Assignment
 from .content import Course
+from .toml_files import read_toml
 
 FILE = "ways.toml"
 
@@ -38,7 +38,7 @@ def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[Alternati
     path = course.root / "source" / assignment.name / FILE
     if not path.is_file():
         return {}
-    document = _read(path)
+    document: dict[str, Mapping[str, object]] = read_toml(path)
     exercises = {q.name: item for item in assignment.exercises for q in item.questions}
     for name in sorted(document.keys() - exercises.keys()):
         known = ", ".join(exercises)
@@ -51,13 +51,6 @@ def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[Alternati
             for way, text in document[name].items()
         )
     return found
-
-
-def _read(path: Path) -> dict[str, Mapping[str, object]]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
 
 
 def _text(path: Path, way: str, text: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -231,22 +232,40 @@ class _Collector:
     def __init__(self) -> None:
         self.runner: SuiteRunner | None = None
         self.error: ContentError | None = None
-        #: the suites that can't be read, with the reason
-        self.unreadable: list[tuple[str, str]] = []
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            suite = report.nodeid.partition("::")[0]
-            self.unreadable.append((suite, str(report.longrepr)))
+    def pytest_exception_interact(
+        self, node: pytest.Collector, call: pytest.CallInfo[object]
+    ) -> None:
+        if call.excinfo is not None and self.error is None:
+            self.error = _not_imported(node.path, call.excinfo.value)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        if not self.unreadable:
+        if self.error is None:
             try:
                 self.runner = SuiteRunner(session.config, session.items)
             except ContentError as error:
                 self.error = error
         return True
+
+
+def _not_imported(suite: Path, error: BaseException) -> ContentError:
+    """Returns the reason why a suite can't be imported: its place and message, without frames.
+
+    If a different file of the course is wrong, such as `rules.toml`, the error is about that file.
+    """
+    if isinstance(error, pytest.Collector.CollectError):
+        error = error.__cause__ or error
+    if isinstance(error, ContentError):
+        return error
+    if isinstance(error, SyntaxError) and (path := Path(error.filename or suite)).is_file():
+        return ContentError(path, error.lineno, f"not valid Python: {error.msg}", "fix the line")
+    frames = traceback.extract_tb(error.__traceback__)
+    line = next((f.lineno for f in reversed(frames) if f.filename == str(suite)), None)
+    problem = f"can't be imported: {type(error).__name__}: {error}"
+    if line is not None and frames[-1].filename != str(suite):
+        problem += f" (raised in {frames[-1].filename}:{frames[-1].lineno})"
+    return ContentError(suite, line, problem, "fix the suite")
 
 
 def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
@@ -282,8 +301,6 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
     if collector.error is not None:
         raise collector.error
     if collector.runner is None:
-        for name, why in collector.unreadable:
-            raise ContentError(root / name, None, f"can't be imported:\n{why}", "fix the suite")
         raise GraderError(f"the hidden suites can't be collected: pytest exited with code {code}")
     for suite in suites:
         if not collector.runner.has(suite):

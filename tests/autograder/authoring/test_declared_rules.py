@@ -232,6 +232,7 @@ def test_a_stub_with_outdated_words_is_a_problem(ruled: Path, wheel: Path, edit:
         ('[half]\nnot_allowed = ["addition"]\n', "because is missing"),
         ('[half.raises]\nOops = "never"\n', "Python has no error 'Oops'"),
         ("[half\n", "not valid TOML"),
+        ("[half]\nraises = true\n", "raises names no error"),
         ('[half]\nallows = ["addition"]\nnot_allowed = ["addition"]\n', "allows and forbids"),
     ],
 )
@@ -239,6 +240,30 @@ def test_wrong_rules_are_reported(ruled: Path, rules: str, words: str) -> None:
     (ruled / "source" / "basics" / "rules.toml").write_text(rules)
     with pytest.raises(ContentError, match=words):
         _problems(ruled)
+
+
+@pytest.mark.parametrize(
+    ("rules", "line", "problem"),
+    [
+        ("[half]\nnot_alowed = []\n", 2, "half: unknown key 'not_alowed'"),
+        ('\n[half]\nnot_allowed = ["addition"]\nbecause = "b"\n', 2, "half: instead is missing"),
+        ('[half]\nbecause = "b\n', 2, "not valid TOML: Illegal character '\\n'"),
+        ("half = 1\n", 1, "half is not a table"),
+        ('[half.raises]\nOops = "never"\n', 2, "half: Python has no error 'Oops'"),
+    ],
+)
+def test_a_suite_that_reads_wrong_rules_is_not_blamed(
+    ruled: Path, rules: str, line: int, problem: str
+) -> None:
+    path = ruled / "source" / "basics" / "rules.toml"
+    path.write_text(rules)
+    suite = ruled / "tests" / "hidden" / "basics" / "test_halves.py"
+    suite.write_text(
+        "from autograder.suite import rules_of\n\nRULES = rules_of(__file__)\n" + suite.read_text()
+    )
+    with pytest.raises(ContentError) as caught:
+        collect_suites(ruled, [suite])
+    assert str(caught.value).startswith(f"{path}:{line}: {problem}\n  fix: ")
 
 
 def test_rules_of_an_unknown_question_are_a_problem(ruled: Path) -> None:

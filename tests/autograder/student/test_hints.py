@@ -133,7 +133,7 @@ def test_release_refuses_wrong_hints(
     root: Path, wheel: Path, edit: Edit, old: str, new: str, problem: str
 ) -> None:
     edit("source/basics/hints.toml", old, new)
-    with pytest.raises(ContentError, match=rf"hints\.toml: {problem}"):
+    with pytest.raises(ContentError, match=rf"hints\.toml(:3)?: {problem}"):
         release(load_course(root), wheel=wheel)
 
 
