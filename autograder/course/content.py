@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,18 @@ from .toml_files import read_toml
 BEGIN_SOLUTION = "### BEGIN SOLUTION"
 END_SOLUTION = "### END SOLUTION"
 SUPPLIED = "# supplied"
+#: the paths of an exercise's files
+_PLACES = {
+    "solution": "solutions/{}/{}.py",
+    "source": "source/{}/{}.md",
+    "hidden_suite": "tests/hidden/{}/test_{}.py",
+    "public_suite": "tests/public/{}/test_{}.py",
+    "stub": "assignments/{}/{}.py",
+}
+#: the paths of the answers with which an exercise's suite is tested
+VARIANTS = {
+    kind: f"tests/{kind}/{{}}/{{}}.py" for kind in ("alternatives", "misconceptions", "combinations")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,20 @@ class Course:
 
     def variants(self, kind: str, exercise: Exercise) -> Path:
         """Returns the path of an exercise's file in `tests/<kind>/`, such as its misconceptions."""
-        return self.root / "tests" / kind / exercise.assignment / f"{exercise.name}.py"
+        return self.root / VARIANTS[kind].format(exercise.assignment, exercise.name)
+
+    def unlisted(self, assignment: str) -> Mapping[str, Sequence[Path]]:
+        """Returns the files in solutions/ and tests/ that belong to no exercise, by their name."""
+        listed = {exercise.name for exercise in self.assignment(assignment).exercises}
+        found: dict[str, list[Path]] = {}
+        suites_and_solution = (_PLACES[kind] for kind in ("solution", "hidden_suite", "public_suite"))
+        for place in (*suites_and_solution, *VARIANTS.values()):
+            before, _, after = place.format(assignment, "*").partition("*")
+            for path in sorted(self.root.glob(f"{before}*{after}")):
+                name = path.relative_to(self.root).as_posix()[len(before) : -len(after)]
+                if name not in listed and name.isidentifier() and not name.startswith("_"):
+                    found.setdefault(name, []).append(path)
+        return found
 
 
 def words_of(name: str) -> str:
@@ -178,16 +203,8 @@ def _exercise(root: Path, assignment: str, name: str) -> Exercise:
     solution = root / "solutions" / assignment / f"{name}.py"
     if not solution.is_file():
         raise ContentError(solution, None, "no solution module", "write it, or rename the exercise")
-    return Exercise(
-        assignment=assignment,
-        name=name,
-        questions=questions_in(solution),
-        solution=solution,
-        source=root / "source" / assignment / f"{name}.md",
-        hidden_suite=root / "tests" / "hidden" / assignment / f"test_{name}.py",
-        public_suite=root / "tests" / "public" / assignment / f"test_{name}.py",
-        stub=root / "assignments" / assignment / f"{name}.py",
-    )
+    paths = {kind: root / place.format(assignment, name) for kind, place in _PLACES.items()}
+    return Exercise(assignment, name, questions_in(solution), **paths)
 
 
 def questions_in(solution: Path) -> tuple[Question, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ContentError
+from ..records import Exercise
 
 _MARK = "pytest.mark.question"
 _PARAMETRIZE = "pytest.mark.parametrize"
@@ -28,6 +29,27 @@ def points_of(suite: Path) -> dict[str, float]:
         cases = 1 if is_shared else _cases(suite, test, literals)
         points[question] = points.get(question, 0.0) + worth * cases
     return points
+
+
+def points_by_question(exercise: Exercise, suite: Path) -> dict[str, float]:
+    """Returns the maximum points for each of an exercise's questions, in the exercise's order.
+
+    Raises `ContentError` if the suite does not judge exactly these questions; see `points_of`.
+    """
+    points = points_of(suite)
+    names = [question.name for question in exercise.questions]
+    for name in points:
+        if name not in names:
+            raise ContentError(
+                suite,
+                None,
+                f"a test checks {name!r}, which {exercise.solution.name} does not define",
+                f"use one of: {', '.join(names)}",
+            )
+    for name in names:
+        if name not in points:
+            raise ContentError(suite, None, f"no test judges {name}", "write a test for it")
+    return {name: points[name] for name in names}
 
 
 def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:

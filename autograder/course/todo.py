@@ -1,4 +1,4 @@
-"""Finds an author's unfinished work: missing files, and TO DO notes that `autograder new` wrote."""
+"""Finds an author's unfinished work: missing and unlisted files, and notes of `autograder new`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import ContentError
 from ..records import Assignment, Exercise
-from .content import Course
+from .content import VARIANTS, Course
 
 _TO_DO = re.compile(r"TO DO: (?P<what>.*)")
 _ENDS = '".,)->#] \t'
@@ -37,6 +37,10 @@ def _place(course: Course, task: _Task) -> str:
 
 def _tasks(course: Course, assignment: Assignment) -> Iterator[_Task]:
     folder = course.root / "source" / assignment.name
+    for name, paths in course.unlisted(assignment.name).items():
+        files = ", ".join(str(path.relative_to(course.root)) for path in paths)
+        fix = f'add "{name}" to `exercises`, or remove the files'
+        yield folder / "assignment.toml", None, f"files that belong to no exercise: {files}", fix
     for exercise in assignment.exercises:
         yield from _of_exercise(course, exercise)
     for name in ("hints.toml", "afterwards.toml", "assignment.toml"):
@@ -55,7 +59,7 @@ def _of_exercise(course: Course, exercise: Exercise) -> Iterator[_Task]:
             yield path, None, f"no {what}", f"write it (see docs/authoring.md); {scaffold}"
         else:
             yield from _in_file(path)
-    for kind in ("misconceptions", "alternatives"):
+    for kind in VARIANTS:
         yield from _in_file(course.variants(kind, exercise))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ... import parts
 from ...course import Course
+from ...course.content import VARIANTS
 from ...errors import UserError
 from ...records import Assignment, Exercise
 from ...submission import Submission
@@ -76,7 +77,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
         yield Case("solution", exercise, solution, form)
         if exercise.stub.is_file():
             yield Case("stub", exercise, exercise.stub.read_text(encoding="utf-8"), form)
-        for kind in ("alternatives", "misconceptions", "combinations"):
+        for kind in VARIANTS:
             for variant, text in module_texts(exercise.solution, course.variants(kind, exercise)):
                 fitting = ("", *variant.names)
                 yield Case(kind[:-1], exercise, text, form, variant.question, variant.name, fitting)

@@ -23,6 +23,7 @@ from ..naming.diagnosis import Diagnosis
 from ..sources import ListedSubmissions
 from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
+from .declarations import check_declarations
 from .rule_proofs import rule_problems
 
 #: the seed for all cases' inputs; a class has a seed for each attempt, and `make soak` draws many
@@ -108,6 +109,7 @@ def validate(
     be judged.
     """
     chosen = chosen_of(course, names)
+    check_declarations(course, chosen)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
     cases = [case for case in cases if wanted(case)]
     starts(len(cases))

@@ -1,0 +1,109 @@
+"""`validate` reports names that no other file knows, before it grades anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import autograder
+from autograder.authoring import release
+from autograder.course import load_course
+from autograder.errors import ContentError
+
+Edit = Callable[[str, str, str], None]
+
+VARIANT = """from autograder.suite import {kind}
+
+
+def helper(x):
+    return x
+
+
+@{kind}({arguments})
+def other(x):
+    return x
+"""
+MISCONCEPTION = '"hlaf", confuses="halves: they are ...", hint="Why?"'
+
+
+def _error(root: Path) -> ContentError:
+    def starts(cases: int) -> None:
+        raise AssertionError(f"{cases} cases are graded")
+
+    with pytest.raises(ContentError) as caught:
+        autograder.validate(["basics/halves"], course=root, starts=starts)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        ("misconception", MISCONCEPTION),
+        ("alternative", '"hlaf"'),
+        ("combination", '"hlaf", "one", "two"'),
+    ],
+)
+def test_known_answers_to_an_unknown_question_are_an_error(
+    root: Path, kind: str, arguments: str
+) -> None:
+    path = root / "tests" / f"{kind}s" / "basics" / "halves.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(VARIANT.format(kind=kind, arguments=arguments))
+    error = _error(root)
+    assert (error.path, error.line) == (path, 8)
+    assert error.problem == "other: halves has no question 'hlaf'"
+    assert error.fix == "use one of: half"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("def f(:\n", 1, "not valid Python: invalid syntax"),
+        (VARIANT.format(kind="alternative", arguments="NAME"), None, "a decorator can't be read"),
+        (VARIANT.format(kind="misconception", arguments='"half"'), None, "a decorator can't be"),
+    ],
+)
+def test_known_answers_that_cannot_be_read_are_an_error(
+    root: Path, text: str, line: int | None, problem: str
+) -> None:
+    path = root / "tests" / "misconceptions" / "basics" / "halves.py"
+    path.write_text(text)
+    error = _error(root)
+    assert (error.path, error.line) == (path, line)
+    assert error.problem.startswith(problem)
+
+
+@pytest.mark.parametrize("kind", ["hidden", "public"])
+def test_a_suite_for_an_unknown_question_is_not_run(root: Path, edit: Edit, kind: str) -> None:
+    edit(f"tests/{kind}/basics/test_halves.py", 'question("half"', 'question("hlaf"')
+    error = _error(root)
+    assert error.problem == "a test checks 'hlaf', which halves.py does not define"
+    assert not (root / "tests" / "tables").exists()
+
+
+def test_wrong_rules_are_reported_before_anything_is_graded(root: Path) -> None:
+    path = root / "source" / "basics" / "rules.toml"
+    path.write_text("[half]\nnot_alowed = []\n")
+    assert (_error(root).path, _error(root).line) == (path, 2)
+
+
+def test_files_of_an_unlisted_exercise_are_an_error(root: Path, wheel: Path, edit: Edit) -> None:
+    release(load_course(root), wheel=wheel)
+    edit("source/basics/assignment.toml", '"sums", "halves"', '"halves"')
+    for check in (lambda: _error(root), lambda: _release_error(root)):
+        error = check()
+        assert error.path == root / "source" / "basics" / "assignment.toml"
+        assert error.problem == (
+            "files that belong to no exercise: solutions/basics/sums.py, "
+            "tests/hidden/basics/test_sums.py, tests/public/basics/test_sums.py, "
+            "tests/misconceptions/basics/sums.py"
+        )
+        assert error.fix == 'add "sums" to `exercises`, or remove the files'
+
+
+def _release_error(root: Path) -> ContentError:
+    with pytest.raises(ContentError) as caught:
+        autograder.release(course=root)
+    return caught.value
