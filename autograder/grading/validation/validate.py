@@ -5,12 +5,13 @@ Each case is submitted as a module and as a notebook, and judged like a student'
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 from ...counts import number_of
-from ...course import Course
+from ...course import TABLES, Course
 from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
 from ...sandbox import ForkServer, start_fork_server, temporary_folder
 from ...sandbox.replies import Batch
@@ -127,11 +128,22 @@ def validate(
         engine = SuiteEngine(course, lambda tier: start_sandbox(), seed)
         source = ListedSubmissions(write_submissions(folder, cases, chosen))
         Jobs(jobs=jobs).grade(Scope.of(engine, chosen), source, on_result, tiers.append)
+    _remove_unused_tables(course)
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, tiers[0] or Tier.NONE, len(cases))
     report = replace(report, slow=tuple(_slow(chosen, results)))
     report = _with_traits(chosen, _with_pairs(course, report, verdicts))
     return _with_rules(course, chosen, report)
+
+
+def _remove_unused_tables(course: Course) -> None:
+    """Removes the tables of questions that do not exist, such as those of a renamed question."""
+    exercises = [exercise for assignment in course.assignments for exercise in assignment.exercises]
+    used = {f"{item.name}-{question.name}" for item in exercises for question in item.questions}
+    with contextlib.suppress(OSError):  # a course may be read-only
+        for path in (course.root / TABLES).glob("*.npz"):
+            if path.stem not in used:
+                path.unlink()
 
 
 def _slow(

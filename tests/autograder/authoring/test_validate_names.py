@@ -107,3 +107,13 @@ def _release_error(root: Path) -> ContentError:
     with pytest.raises(ContentError) as caught:
         autograder.release(course=root)
     return caught.value
+
+
+def test_tables_of_questions_that_do_not_exist_are_removed(root: Path, fork_server: object) -> None:
+    tables = root / "tests" / "tables"
+    tables.mkdir()
+    for name in ("halves-hlaf", "sums-plus_one"):
+        (tables / f"{name}.npz").write_bytes(b"")
+    autograder.validate(["basics/halves"], course=root, forms=["module"])
+    assert "halves-hlaf.npz" not in [path.name for path in tables.iterdir()]
+    assert (tables / "sums-plus_one.npz").is_file()
