@@ -28,25 +28,32 @@ _SEED = 1
 def rule_problems(course: Course, chosen: Sequence[Assignment]) -> Iterator[str]:
     """Yields a sentence for each rule that a suite doesn't check or a file doesn't state.
 
-    Raises `ContentError` for rules or suites that can't be read.
+    Also yields one for each question whose public checks reject the solution. Raises `ContentError`
+    for rules or suites that can't be read.
     """
     asked: list[tuple[Exercise, str, QuestionRules]] = []
     for assignment in chosen:
         declared = rules_beside(assignment.exercises[0].hidden_suite)
         yield from _unknown(course, assignment.name, declared)
         asked += [
-            (exercise, question.name, declared[question.name])
+            (exercise, question.name, declared.get(question.name, QuestionRules()))
             for exercise in assignment.exercises
             for question in exercise.questions
-            if question.name in declared
         ]
     suites = dict.fromkeys(s for e, _, _ in asked for s in (e.hidden_suite, e.public_suite))
-    if not suites:
-        return
     runner = collect_suites(course.root, list(suites))
     for exercise, question, rules in asked:
+        place = f"{exercise.assignment}/{exercise.name}/{question}"
+        if failure := _rejection(runner, exercise.public_suite, question):
+            yield f"solution {place}: rejected by {exercise.public_suite}: {failure}"
         for text in _missing(runner, exercise, question, rules):
-            yield f"rules of {exercise.assignment}/{exercise.name}/{question}: {text}"
+            yield f"rules of {place}: {text}"
+
+
+def _rejection(runner: SuiteRunner, suite: Path, question: str) -> BaseException | None:
+    """Returns the first failure of the solution in a suite, or None if the suite accepts it."""
+    outcome = runner.first_failure(suite, question, runner.solution(suite), _SEED)
+    return outcome.failure if outcome is not None else None
 
 
 def _unknown(course: Course, assignment: str, declared: Iterable[str]) -> Iterator[str]:
@@ -62,7 +69,12 @@ def _missing(
     runner: SuiteRunner, exercise: Exercise, question: str, rules: QuestionRules
 ) -> Iterator[str]:
     for suite in (exercise.hidden_suite, exercise.public_suite):
-        if rules.not_allowed and not _refuses(runner, suite, question, rules.not_allowed):
+        if (
+            rules.not_allowed
+            and not _refuses(runner, suite, question, rules.not_allowed)
+            # a test that rejects the solution stops before it looks for forbidden calls
+            and not _rejection(runner, suite, question)
+        ):
             yield (
                 f"{suite} accepts calls that are not allowed: call expect.allowed(..., "
                 f"rule=rules_of(__file__)[{question!r}]) in a test"

@@ -213,9 +213,38 @@ def _report(
         for exercise in assignment.exercises
         for question in exercise.questions
     )
-    problems = [f"{item.case.label}: {item.problem}" for item in verdicts if item.problem]
+    problems = _problems([item for item in verdicts if item.problem])
     not_named = [item.case.label for item in _targets(verdicts) if not _is_named(item)]
     return ValidationReport(proofs, tuple(problems), tuple(not_named), (), tier, cases)
+
+
+def _problems(wrong: Sequence[JudgedCase]) -> Iterator[str]:
+    """Yields the problem of each verdict; if a question rejects the solution, counts the others.
+
+    A suite that rejects the solution rejects most right answers, all for the same reason.
+    """
+    rejected: dict[tuple[Exercise, str], list[JudgedCase]] = {}
+    for item in filter(_is_rejected, wrong):
+        rejected.setdefault((item.case.exercise, item.question), []).append(item)
+    solutions = {
+        place: next((item for item in items if item.case.kind == "solution"), None)
+        for place, items in rejected.items()
+    }
+    for item in wrong:
+        place = (item.case.exercise, item.question)
+        solution = solutions.get(place) if _is_rejected(item) else None
+        text = f"{item.case.label}: {item.problem}"
+        if solution is item and (others := len(rejected[place]) - 1):
+            text += f"\n  and {others} other right answer{'s' * (others > 1)}"
+        if solution in (item, None):
+            yield text
+
+
+def _is_rejected(item: JudgedCase) -> bool:
+    """Returns whether a wrong verdict is about an answer that should get all points."""
+    case = item.case
+    is_right = case.kind in ("solution", "alternative") or item.question != case.question
+    return is_right and case.kind != "stub" and item.question != ""
 
 
 def _with_pairs(

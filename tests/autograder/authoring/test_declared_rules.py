@@ -271,3 +271,36 @@ def test_rules_of_an_unknown_question_are_a_problem(ruled: Path) -> None:
 
     (problem,) = _problems(ruled)
     assert "no question is called 'hlaf'; use one of: plus_one, Layer, half" in problem
+
+
+ALLOWED_AFTER_A_VALUE = """import pytest
+import torch
+from autograder.suite import Expect, rules_of
+@pytest.mark.question("plus_one", points=2)
+def test_it(expect: Expect) -> None:
+    x = torch.ones(1)
+    expect.value("plus_one", [x], x + {more}, likely="add")
+    expect.allowed("plus_one", x, rule=rules_of(__file__)["plus_one"])
+@pytest.mark.question("Layer", points=1)
+def test_layer(expect: Expect) -> None: ...
+"""
+
+
+@pytest.mark.parametrize(("more", "is_right"), [(1, True), (2, False)])
+def test_a_solution_that_fails_its_suite_gets_no_false_remedy(
+    ruled: Path, more: int, is_right: bool
+) -> None:
+    (ruled / "source" / "not_allowed.toml").write_text(
+        CALLS.replace('"add"', '"sub"').replace("::add", "::sub")
+    )
+    for kind in ("hidden", "public"):
+        suite = ruled / "tests" / kind / "basics" / "test_sums.py"
+        suite.write_text(ALLOWED_AFTER_A_VALUE.format(more=more))
+
+    problems = [text for text in _problems(ruled) if "plus_one" in text]
+
+    if is_right:
+        assert problems == []
+    else:
+        (problem,) = problems
+        assert problem.startswith(f"solution basics/sums/plus_one: rejected by {suite}: plus_one(")

@@ -11,7 +11,7 @@ import pytest
 
 from autograder.course import load_course
 from autograder.grading.validation.cases import FORMS, Case, cases_of, chosen_of
-from autograder.grading.validation.validate import _problem, _slow
+from autograder.grading.validation.validate import JudgedCase, _problem, _problems, _slow
 from autograder.records import QuestionResult, SubmissionResult, TestResult, Verdict
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -60,3 +60,28 @@ def test_right_answers_that_need_much_of_their_limit_are_listed(
     (text,) = _slow(chosen, results)
     assert text.startswith(cases["alternative"].label)
     assert f"takes {0.6 * limit:.1f} s; the limit is {limit:g} s" in text
+
+
+def test_a_rejected_solution_is_reported_once_and_others_counted() -> None:
+    exercise = load_course(ROOT).assignment("simplified_attention").exercises[0]
+    question = exercise.questions[0].name
+
+    def judged(kind: str, name: str = "", problem: str = f"{question} rejected") -> JudgedCase:
+        case = Case(kind, exercise, "", "module", question if name else "", name)
+        return JudgedCase(case, question, Verdict.WRONG, None, problem)
+
+    alternatives = [judged("alternative", name) for name in ("first", "second")]
+    others = [judged("misconception", "third", "was not caught"), judged("stub")]
+    listed = list(_problems([*others, *alternatives]))
+    assert [text.partition(" ")[0] for text in listed] == [
+        *("misconception", "stub"),
+        *("alternative", "alternative"),
+    ]
+    listed = list(_problems([*alternatives, judged("solution"), *others]))
+    assert listed[0] == (
+        f"solution simplified_attention/{exercise.name} (module): {question} rejected\n"
+        "  and 2 other right answers"
+    )
+    assert [text.partition(" ")[0] for text in listed[1:]] == ["misconception", "stub"]
+    (alone,) = _problems([judged("solution")])
+    assert alone.endswith("rejected")
