@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 
+from ..course.content import questions_in
 from ..course.toml_files import read_toml
 from ..errors import ContentError, UserError
 from ..files import replace_file
@@ -28,6 +29,8 @@ _PLACES = {
     "misconceptions": "tests/misconceptions/{assignment}/{exercise}.py",
     "alternatives": "tests/alternatives/{assignment}/{exercise}.py",
 }
+#: the kinds of files that every exercise needs besides its solution
+_NEEDED = ("hidden", "public", "source")
 #: the kinds of files that get new questions only if the assignment already has such a file
 _WHERE_THERE = ("afterwards",)
 _PART = re.compile(r"^%%\n", re.MULTILINE)
@@ -74,18 +77,26 @@ def scaffold_exercise(
 ) -> tuple[Path, ...]:
     """Writes the files of an exercise, or adds questions to it; returns the files that changed.
 
+    Without `questions`, writes the missing files of an existing exercise, for all its questions.
     Existing text is not replaced. Raises `UserError` if a name is not a valid Python name or a
     question already exists, and `ContentError` if assignment.toml has no exercises.
     """
     for name in (assignment, exercise, *questions):
         _check_name(name)
-    is_new = not (root / "solutions" / assignment / f"{exercise}.py").exists()
-    if not is_new and not questions:
+    places = {
+        kind: root / place.format(assignment=assignment, exercise=exercise)
+        for kind, place in _PLACES.items()
+    }
+    wanted = tuple(questions) or (exercise,)
+    solution = places["solution"]
+    if solution.exists() and not questions:
+        places = {kind: places[kind] for kind in _NEEDED if not places[kind].is_file()}
+        wanted = tuple(question.name for question in questions_in(solution))
+    if not places:
         raise UserError(
             f"{assignment}/{exercise} already exists: use --question NAME to add a question"
         )
-    wanted = tuple(questions) or (exercise,)
-    texts = dict(_texts(root, assignment, exercise, wanted))
+    texts = dict(_texts(places, exercise, wanted))
     settings = root / "source" / assignment / "assignment.toml"
     texts[settings] = _with_exercise(settings, assignment, exercise)
     changed = [p for p, text in texts.items() if not p.is_file() or p.read_text("utf-8") != text]
@@ -93,10 +104,9 @@ def scaffold_exercise(
 
 
 def _texts(
-    root: Path, assignment: str, exercise: str, questions: Sequence[str]
+    places: Mapping[str, Path], exercise: str, questions: Sequence[str]
 ) -> Iterator[tuple[Path, str]]:
-    for kind, place in _PLACES.items():
-        path = root / place.format(assignment=assignment, exercise=exercise)
+    for kind, path in places.items():
         if kind in _WHERE_THERE and not path.is_file():
             continue
         head, function, klass = _PART.split(_template(f"{kind}.txt"))

@@ -39,7 +39,8 @@ _MOST_FILES = 4
 def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: bool) -> int:
     """Write all files for a new exercise, or add questions to an existing one.
 
-    In an empty folder, or with --course FOLDER, this starts a course of your own. Afterwards,
+    Without --question, this writes the suites and the text that an existing exercise lacks. In an
+    empty folder, or with --course FOLDER, this starts a course of your own. Afterwards,
     `validate` shows what is left to do.
 
     \b

@@ -48,7 +48,7 @@ def _tasks(course: Course, assignment: Assignment) -> Iterator[_Task]:
 
 
 def _of_exercise(course: Course, exercise: Exercise) -> Iterator[_Task]:
-    scaffold = f"autograder new {exercise.assignment}/{exercise.name} writes one for a new exercise"
+    scaffold = f"autograder new {exercise.assignment}/{exercise.name} writes one to fill in"
     for path, what in (
         (exercise.solution, "solution"),
         (exercise.hidden_suite, "hidden suite"),

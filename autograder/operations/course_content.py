@@ -59,8 +59,9 @@ def new(
 ) -> Scaffold:
     """Writes all files for a new exercise, or adds questions to an existing one.
 
-    An empty folder outside any course becomes a course. The files contain TO DO notes that tell the
-    author what to write; `validate` lists these notes.
+    Without questions, an existing exercise gets the suites and the text that it lacks. An empty
+    folder outside any course becomes a course. The files contain TO DO notes that tell the author
+    what to write; `validate` lists these notes.
 
         autograder.new("ciphers", "shift", ["shift_letter"], course="my_course")
 

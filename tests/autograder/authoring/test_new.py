@@ -10,6 +10,7 @@ import pytest
 import autograder
 from autograder.authoring import release
 from autograder.course import load_course, refuse_unfinished
+from autograder.course.points import points_by_question
 from autograder.errors import ContentError, UserError
 from autograder.operations.course_content import check_release
 from autograder.operations.expected import differences, expected_text
@@ -67,8 +68,35 @@ def test_a_missing_file_is_named_with_its_path(root: Path, missing: str, what: s
     with pytest.raises(ContentError, match=what) as error:
         autograder.validate(["basics/halves"], course=root)
     assert error.value.path == root / missing
+    assert "autograder new basics/halves writes one to fill in" in error.value.fix
     course = load_course(root)
     refuse_unfinished(course, [])
+
+
+@pytest.mark.parametrize("exercise", ["sums", "halves"])
+@pytest.mark.parametrize(
+    "missing",
+    [["tests/public/basics/test_{}.py"], ["tests/hidden/basics/test_{}.py", "source/basics/{}.md"]],
+)
+def test_new_writes_only_the_missing_files(root: Path, exercise: str, missing: list[str]) -> None:
+    paths = [root / name.format(exercise) for name in missing]
+    for path in paths:
+        path.unlink()
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+    made = autograder.new("basics", exercise, course=root)
+
+    assert list(made.written) == paths
+    assert {path: path.read_bytes() for path in before} == before
+    course = load_course(root)
+    with pytest.raises(ContentError, match="to do"):
+        refuse_unfinished(course, course.assignments)
+    for path in paths:
+        if path.suffix == ".py":
+            (content,) = (e for e in course.assignments[0].exercises if e.name == exercise)
+            assert list(points_by_question(content, path)) == [q.name for q in content.questions]
+    with pytest.raises(UserError, match=f"basics/{exercise} already exists: use --question NAME"):
+        autograder.new("basics", exercise, course=root)
 
 
 def test_grading_with_a_missing_hidden_suite_names_the_author(root: Path) -> None:
