@@ -69,10 +69,16 @@ def course_map(course: Course) -> CourseMap:
     stages = []
     for row in document.get("assignment", []):
         if set(row) != _KEYS:
-            raise ContentError(path, None, f"keys {sorted(row)}", f"write {sorted(_KEYS)}")
+            keys, all_keys = (", ".join(sorted(names)) for names in (row, _KEYS))
+            raise ContentError(
+                path, None, f"an assignment has the keys {keys}", f"write these keys: {all_keys}"
+            )
         if row["name"] not in known:
             raise ContentError(
-                path, None, f"no assignment {row['name']!r}", f"use one of {sorted(known)}"
+                path,
+                None,
+                f"no assignment {row['name']!r}",
+                f"use one of: {', '.join(sorted(known))}",
             )
         found = known[row["name"]]
         minutes = {exercise.name: minutes_of(exercise) for exercise in found.exercises}

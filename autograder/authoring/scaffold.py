@@ -78,8 +78,9 @@ def scaffold_exercise(
     """Writes the files of an exercise, or adds questions to it; returns the files that changed.
 
     Without `questions`, writes the missing files of an existing exercise, for all its questions.
-    Existing text is not replaced. Raises `UserError` if a name is not a valid Python name or a
-    question already exists, and `ContentError` if assignment.toml has no exercises.
+    Existing text is not replaced. Raises `UserError` if a name is not a valid Python name, already
+    exists, or differs from one only in case, and `ContentError` if assignment.toml has no
+    exercises.
     """
     for name in (assignment, exercise, *questions):
         _check_name(name)
@@ -89,6 +90,8 @@ def scaffold_exercise(
     }
     wanted = tuple(questions) or (exercise,)
     solution = places["solution"]
+    for path in (root / "source" / assignment, solution):
+        _check_case(path)
     if solution.exists() and not questions:
         places = {kind: places[kind] for kind in _NEEDED if not places[kind].is_file()}
         wanted = tuple(question.name for question in questions_in(solution))
@@ -186,11 +189,29 @@ def _with_exercise(path: Path, assignment: str, exercise: str) -> str:
 
 
 def _check_name(name: str) -> None:
-    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+    if keyword.iskeyword(name):
+        raise UserError(
+            f"{name!r} is not a valid Python name: it is a keyword of Python; choose a different "
+            "name"
+        )
+    if not name.isidentifier() or name.startswith("_"):
         raise UserError(
             f"{name!r} is not a valid Python name: use letters, digits and _, such as "
             "'simplified_attention'"
         )
+
+
+def _check_case(path: Path) -> None:
+    """Refuses a name if another one differs only in upper and lower case.
+
+    On some file systems, both names are the same file.
+    """
+    for other in sorted(path.parent.glob("*")):
+        if other.name.casefold() == path.name.casefold() and other.name != path.name:
+            raise UserError(
+                f"{path.stem} differs from {other.stem} only in upper and lower case: use "
+                f"{other.stem}, or choose a different name"
+            )
 
 
 def _templates() -> Traversable:

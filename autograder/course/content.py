@@ -18,7 +18,7 @@ from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Exercise, Limits, Question
 from ..submission.class_files import is_of_students
 from .rules import CALLS
-from .toml_files import read_toml
+from .toml_files import line_in, read_toml
 
 BEGIN_SOLUTION = "### BEGIN SOLUTION"
 END_SOLUTION = "### END SOLUTION"
@@ -154,11 +154,15 @@ def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
 def _assignment(root: Path, path: Path) -> Assignment:
     document = read_toml(path)
     known = {"title", "exercises", "limits", "duedate", "grace"}
-    for key in document.keys() - known:
-        raise ContentError(path, None, f"unknown key {key!r}", f"use one of {sorted(known)}")
+    for key in sorted(document.keys() - known):
+        fix = f"use one of: {', '.join(sorted(known))}"
+        raise ContentError(path, line_in(path, key), f"unknown key {key!r}", fix)
     names = document.get("exercises")
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise ContentError(path, None, "no `exercises`", 'add exercises = ["<name>", ...]')
+    if twice := [name for name in names if names.count(name) > 1]:
+        problem = f"{twice[0]!r} is listed twice in `exercises`"
+        raise ContentError(path, line_in(path, "exercises"), problem, "list each exercise once")
     name = path.parent.name
     return Assignment(
         name=name,
@@ -190,7 +194,8 @@ def _limits(path: Path, table: dict[str, Any]) -> Limits:
     known = {limit.name: limit.type for limit in fields(Limits)}
     for key, value in table.items():
         if key not in known:
-            raise ContentError(path, None, f"unknown limit {key!r}", f"use one of {sorted(known)}")
+            fix = f"use one of: {', '.join(sorted(known))}"
+            raise ContentError(path, line_in(path, "limits", key), f"unknown limit {key!r}", fix)
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ContentError(path, None, f"limit {key} = {value!r}", "give a positive number")
     values: dict[str, Any] = {

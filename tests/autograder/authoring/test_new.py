@@ -46,6 +46,30 @@ def test_a_name_invalid_in_python_is_refused_before_writing(root: Path, name: st
     assert sorted(root.rglob("*")) == before
 
 
+@pytest.mark.parametrize("names", [("def", "thirds", []), ("basics", "thirds", ["class"])])
+def test_a_keyword_as_a_name_is_called_a_keyword(
+    root: Path, names: tuple[str, str, list[str]]
+) -> None:
+    with pytest.raises(UserError, match="it is a keyword of Python; choose a different name"):
+        autograder.new(*names, course=root)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "exercise", "words"),
+    [
+        ("Basics", "thirds", "Basics differs from basics only in upper and lower case: use basics"),
+        ("basics", "Halves", "Halves differs from halves only in upper and lower case: use halves"),
+    ],
+)
+def test_names_that_differ_only_in_case_are_refused(
+    root: Path, assignment: str, exercise: str, words: str
+) -> None:
+    before = sorted(root.rglob("*"))
+    with pytest.raises(UserError, match=words):
+        autograder.new(assignment, exercise, course=root)
+    assert sorted(root.rglob("*")) == before
+
+
 def test_a_folder_of_other_things_does_not_become_a_course(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(UserError, match=r"it contains thesis\.tex. Go to an empty folder"):

@@ -103,6 +103,39 @@ def test_files_of_an_unlisted_exercise_are_an_error(root: Path, wheel: Path, edi
         assert error.fix == 'add "sums" to `exercises`, or remove the files'
 
 
+@pytest.mark.parametrize(
+    ("new", "line", "problem", "fix"),
+    [
+        (
+            '"halves", "sums"]',
+            2,
+            "'sums' is listed twice in `exercises`",
+            "list each exercise once",
+        ),
+        (
+            '"halves"]\ndue_date = 1',
+            3,
+            "unknown key 'due_date'",
+            "use one of: duedate, exercises, grace, limits, title",
+        ),
+        (
+            '"halves"]\n[limits]\ncpu = 1',
+            4,
+            "unknown limit 'cpu'",
+            "use one of: cpu_seconds, ",
+        ),
+    ],
+)
+def test_wrong_names_in_assignment_toml_are_reported_with_their_line(
+    root: Path, edit: Edit, new: str, line: int, problem: str, fix: str
+) -> None:
+    edit("source/basics/assignment.toml", '"halves"]', new)
+    with pytest.raises(ContentError) as caught:
+        load_course(root)
+    assert (caught.value.line, caught.value.problem) == (line, problem)
+    assert caught.value.fix.startswith(fix)
+
+
 def _release_error(root: Path) -> ContentError:
     with pytest.raises(ContentError) as caught:
         autograder.release(course=root)
