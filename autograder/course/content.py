@@ -33,7 +33,9 @@ _PLACES = {
 }
 #: the paths of the answers with which an exercise's suite is tested
 VARIANTS = {
-    kind: f"tests/{kind}/{{}}/{{}}.py" for kind in ("alternatives", "misconceptions", "combinations")
+    "alternatives": "tests/alternatives/{}/{}.py",
+    "misconceptions": "tests/misconceptions/{}/{}.py",
+    "combinations": "tests/combinations/{}/{}.py",
 }
 
 
@@ -77,8 +79,8 @@ class Course:
         """Returns the files in solutions/ and tests/ that belong to no exercise, by their name."""
         listed = {exercise.name for exercise in self.assignment(assignment).exercises}
         found: dict[str, list[Path]] = {}
-        suites_and_solution = (_PLACES[kind] for kind in ("solution", "hidden_suite", "public_suite"))
-        for place in (*suites_and_solution, *VARIANTS.values()):
+        kinds = ("solution", "hidden_suite", "public_suite")
+        for place in (*(_PLACES[kind] for kind in kinds), *VARIANTS.values()):
             before, _, after = place.format(assignment, "*").partition("*")
             for path in sorted(self.root.glob(f"{before}*{after}")):
                 name = path.relative_to(self.root).as_posix()[len(before) : -len(after)]

@@ -12,7 +12,7 @@ import fcntl
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -81,6 +81,14 @@ class Store:
     def is_current(self, question: str, key: str, fits: Callable[[Table], bool]) -> bool:
         """Returns whether the course contains a table that has this key and suits this machine."""
         return _read(self._kept(question), key, fits) is not None
+
+    def remove_others(self, questions: Iterable[str]) -> None:
+        """Removes the course's tables of other questions, such as those that have been renamed."""
+        used = {self._kept(question) for question in questions}
+        with contextlib.suppress(OSError):  # a course may be read-only
+            for path in self._course.glob("*.npz"):
+                if path not in used:
+                    path.unlink()
 
     def _kept(self, question: str) -> Path:
         return self._course / f"{question}.npz"

@@ -5,13 +5,12 @@ Each case is submitted as a module and as a notebook, and judged like a student'
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 from ...counts import number_of
-from ...course import TABLES, Course
+from ...course import Course
 from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
 from ...sandbox import ForkServer, start_fork_server, temporary_folder
 from ...sandbox.replies import Batch
@@ -21,10 +20,10 @@ from ..engine import Scope
 from ..jobs import Jobs
 from ..judging.suites import collect_suites
 from ..naming.diagnosis import Diagnosis
+from ..naming.store import Store
 from ..sources import ListedSubmissions
 from ..suite_engine import SuiteEngine
-from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
-from .declarations import check_declarations
+from .cases import FORMS, Case, cases_of, check_declarations, chosen_of, write_submissions
 from .rule_proofs import rule_problems
 
 #: the seed for all cases' inputs; a class has a seed for each attempt, and `make soak` draws many
@@ -128,22 +127,13 @@ def validate(
         engine = SuiteEngine(course, lambda tier: start_sandbox(), seed)
         source = ListedSubmissions(write_submissions(folder, cases, chosen))
         Jobs(jobs=jobs).grade(Scope.of(engine, chosen), source, on_result, tiers.append)
-    _remove_unused_tables(course)
+    exercises = [e for assignment in course.assignments for e in assignment.exercises]
+    Store(course.root).remove_others(f"{e.name}-{q.name}" for e in exercises for q in e.questions)
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, tiers[0] or Tier.NONE, len(cases))
     report = replace(report, slow=tuple(_slow(chosen, results)))
     report = _with_traits(chosen, _with_pairs(course, report, verdicts))
     return _with_rules(course, chosen, report)
-
-
-def _remove_unused_tables(course: Course) -> None:
-    """Removes the tables of questions that do not exist, such as those of a renamed question."""
-    exercises = [exercise for assignment in course.assignments for exercise in assignment.exercises]
-    used = {f"{item.name}-{question.name}" for item in exercises for question in item.questions}
-    with contextlib.suppress(OSError):  # a course may be read-only
-        for path in (course.root / TABLES).glob("*.npz"):
-            if path.stem not in used:
-                path.unlink()
 
 
 def _slow(
