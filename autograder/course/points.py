@@ -38,6 +38,9 @@ def points_by_question(exercise: Exercise, suite: Path) -> dict[str, float]:
     """
     points = points_of(suite)
     names = [question.name for question in exercise.questions]
+    for name in names:
+        if name not in points:
+            raise ContentError(suite, None, f"no test judges {name}", "write a test for it")
     for name in points:
         if name not in names:
             raise ContentError(
@@ -46,9 +49,6 @@ def points_by_question(exercise: Exercise, suite: Path) -> dict[str, float]:
                 f"a test checks {name!r}, which {exercise.solution.name} does not define",
                 f"use one of: {', '.join(names)}",
             )
-    for name in names:
-        if name not in points:
-            raise ContentError(suite, None, f"no test judges {name}", "write a test for it")
     return {name: points[name] for name in names}
 
 
