@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..course import Course, find_root, refuse_unfinished
 from ..errors import UserError
+from ..records import Exercise
 from .courses import HERE, chosen_assignments, whole_course
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..authoring import ReleaseReport, Scaffold
     from ..grading.validation.validate import ValidationReport
+    from ..suite.variants import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,6 @@ def validate(
     """
     from ..grading.validation.cases import FORMS, chosen_of
     from ..grading.validation.validate import validate as prove
-    from .right_answers import refused_by_check
 
     of = load_course(course)
     chosen = chosen_of(of, names)
@@ -133,6 +134,39 @@ def validate(
     exercises = (exercise for assignment in chosen for exercise in assignment.exercises)
     refused = (text for exercise in exercises for text in refused_by_check(of, exercise))
     return replace(report, problems=(*report.problems, *refused))
+
+
+def refused_by_check(
+    course: Course, exercise: Exercise, wanted: Callable[[Variant], bool] = lambda variant: True
+) -> Iterator[str]:
+    """Yields a sentence for each alternative that fails in a public check of its question.
+
+    Such an answer would get full credit, but its author would go on searching for a mistake. The
+    answers run in this process, as on a student's computer, because they are the course's own.
+    """
+    from ..student.answers import Answer, execute
+    from ..student.runner import answers_in_turn
+    from ..suite.local import LocalImplementation
+    from ..suite.variants import module_texts
+
+    path = course.variants("alternatives", exercise)
+    chosen = [(v, text) for v, text in module_texts(exercise.solution, path) if wanted(v)]
+    asked = []
+    for number, (variant, text) in enumerate(chosen):
+        answer = Answer(Path(f"{exercise.name}_{number}.py"), text, [variant.question])
+        namespace = execute(answer).namespace
+        asked.append((LocalImplementation(namespace, text), [variant.question]))
+    if not asked:
+        return
+    for (variant, _), failures in zip(
+        chosen, answers_in_turn(exercise.public_suite, asked), strict=True
+    ):
+        if checks := failures.get(variant.question):
+            place = f"{exercise.assignment}/{exercise.name}/{variant.question}/{variant.name}"
+            yield (
+                f"alternative {place}: refused by {', '.join(checks)} in {exercise.public_suite}; "
+                "students must not be told to fix a right answer"
+            )
 
 
 def gradescope_bundle(

@@ -83,8 +83,7 @@ _MANY = 3
 #: a number that is added to one slice and subtracted from another; beside it, float32 keeps only
 #: two digits of the others
 _LARGE = 1e5
-#: the number of keys in a call with gradients and fewer keys than queries; a single key's weight
-#: would have no gradient
+#: the number of keys if there are fewer than queries; a single key's weight has no gradient
 _FEWER_KEYS = 2
 _SINGLE = "gradients also flow in float32 and for large sizes: that is how models are trained"
 
@@ -123,10 +122,7 @@ def _repeats(args: Sequence[Any]) -> bool:
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test every size as 1 and as a large number, with zero to three leading dimensions.
-
-    Calls alternate between the declaration's dtype and float64.
-    """
+    """Test every size as 1 and as large, with 0 to 3 leading dimensions, in alternating dtypes."""
     asked = CallSizes(traits, expect.draw)
     usual = traits.usual()
     varied = asked.varied(traits.call_letters(), usual, ONE_LARGE)
@@ -186,8 +182,7 @@ def _any_numbers(
     ]
 
 
-#: functions that set some numbers to zero, by the kind of numbers; each row of weights keeps its
-#: first number
+#: functions that set numbers to zero, by their kind; rows of weights keep their first number
 _ZEROS: Mapping[Values, Layout] = {normal: with_zeros, positive: with_zeros, rows: with_unused}
 
 
@@ -209,11 +204,9 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
             Step(tuple(arguments(expect, given, sizes, torch.float64, numbers)))
             for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
         ]
-        # an answer may wrongly keep a result, an argument or an argument's numbers from the last
-        # call
+        # an answer may wrongly keep a result, an argument or its numbers from the last call
         steps = (made[1], made[0], made[0], made[2], made[0])
-        # or it may keep a result only for a single sample, or look up a result by a product of
-        # sizes
+        # or keep a result only for a single sample, or look up a result by a product of sizes
         alone, *exchanged = [
             Step(tuple(arguments(expect, given, sizes, torch.float64)))
             for sizes in (given.alone(), *given.exchanged())
@@ -319,8 +312,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     usual = asked.with_gradients(traits.usual())
     check(arguments(expect, traits, usual, torch.float64))
     five = traits.usual(asked.leads.other_five())
-    # keep a `d` whose root is exact, because otherwise a correct answer that takes the root in
-    # float32 would fail
+    # keep a `d` with an exact root, because a right answer may take the root in float32
     kept = {x: n for x, n in five.letters.items() if x == "d"}
     if {"T", "S"} <= set(traits.call_letters()):
         kept["S"] = _FEWER_KEYS
@@ -371,8 +363,7 @@ def _frozen_in_turn(
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
-    # leave the lengths alone, because with one token, the gradient with respect to the queries is
-    # zero
+    # leave the lengths alone: with one token, the gradient for the queries is zero
     letters = [x for x in traits.call_letters() if x not in LENGTHS]
     for turn, place in enumerate(places if len(places) > 1 else ()):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)

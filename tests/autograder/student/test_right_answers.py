@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import load_course
-from autograder.operations.right_answers import refused_by_check
+from autograder.operations.course_content import refused_by_check
 from autograder.records import Exercise
 from autograder.suite.variants import Variant
 
