@@ -230,11 +230,11 @@ def test_causal_attention_weights_called_in_other_ways(expect: Expect) -> None:
 
 @pytest.mark.question("mask_scores", points=0)
 def test_the_future_scores_more_than_the_past(expect: Expect) -> None:
-    scores = torch.tensor([[-90.0, 90.0, 0.0], [0.0, LOG_3, 120.0], [-1.0, -1.0, -1.0]])
+    scores = torch.tensor([[-45.0, 45.0, 0.0], [0.0, LOG_3, 48.0], [-1.0, -1.0, -1.0]])
     expect.value(
         "mask_scores",
         (scores,),
-        torch.tensor([[-90.0, -INF, -INF], [0.0, LOG_3, -INF], [-1.0, -1.0, -1.0]]),
+        torch.tensor([[-45.0, -INF, -INF], [0.0, LOG_3, -INF], [-1.0, -1.0, -1.0]]),
         likely="a score of the future gets no weight, however large it is, and even if it is 0; "
         "the numbers shown are the softmax of your scores",
         after=_softmax,
