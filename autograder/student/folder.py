@@ -51,9 +51,10 @@ def check_folder(
     manifest = read_manifest(folder)
     results: list[CheckedExercise] = []
     for exercise, questions in _chosen(folder, manifest, names).items():
-        dtype = torch.get_default_dtype()  # a file may set it, which affects no other in grading
+        dtype = torch.get_default_dtype()  # a file's settings affect no other file in grading
         try:
-            results.append(_check(folder, manifest, exercise, questions, on_question))
+            with torch.set_grad_enabled(torch.is_grad_enabled()):
+                results.append(_check(folder, manifest, exercise, questions, on_question))
         finally:
             torch.set_default_dtype(dtype)
         if any(item.standing is Standing.STOPPED for item in results[-1].questions):

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import torch
 from click.testing import CliRunner
 
 from autograder.cli import cli
@@ -58,6 +59,7 @@ def test_gradients_are_on_in_checks_as_in_grading(folder: Path) -> None:
     on = "    if not torch.is_grad_enabled():\n        raise RuntimeError\n    return x / 2.0\n"
     write(folder, "halves.py", f"{off}def half(x):\n{on}")
     assert half(folder).standing is Standing.PASSED
+    assert torch.is_grad_enabled()
 
 
 def test_a_default_dtype_affects_only_its_own_file(folder: Path) -> None:
