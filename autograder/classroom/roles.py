@@ -150,7 +150,7 @@ class Columns:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The headings of the columns that have no role."""
+        """The headings of the columns that are not used."""
         used = {column for column, _ in self._columns}
         return tuple(name for name in self._headings if name and name not in used)
 

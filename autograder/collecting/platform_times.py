@@ -86,12 +86,12 @@ class Times:
         ]
         if unknown:
             yield (
-                f"{self.source}: {_count(unknown, 'row')} with a time for nobody in the class: "
-                f"{_some(unknown)}: are the names written correctly?"
+                f"{self.source}: {number_of(len(unknown), 'row')} with a time for nobody in the "
+                f"class: {_some(unknown)}: are the names written correctly?"
             )
         if empty := [", ".join(self.names[row][:1]) for row in rows if self.is_empty[row]]:
             yield (
-                f"{self.source}: the time is empty for {_count(empty, 'student')} with a "
+                f"{self.source}: the time is empty for {number_of(len(empty), 'student')} with a "
                 f"submission: {_some(empty)}"
             )
         known = [(owner, self._row(_keys(owner))) for owner, _ in found]
@@ -141,10 +141,6 @@ class Times:
     def _row(self, keys: Iterable[str]) -> int | None:
         rows = (only_item(self.index.find(key)) for key in keys if key)
         return next((row for row in rows if row is not None), None)
-
-
-def _count(some: Sequence[str], what: str) -> str:
-    return f"{len(some)} {what}{'s' * (len(some) > 1)}"
 
 
 def _some(names: Sequence[str]) -> str:

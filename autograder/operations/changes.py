@@ -20,6 +20,7 @@ from ..classroom import (
     select,
     write_review_marks,
 )
+from ..counts import number_of
 from ..errors import UserError
 from ..records import Key
 from ..results.changes import (
@@ -155,7 +156,7 @@ def unseen_note(class_folder: Path) -> str:
     people = len({change.student for change in found})
     return (
         f"grading again changed scores that nobody has looked at yet ({len(found)} in all, of "
-        f"{people} student{'s' * (people > 1)}): see autograder changes {class_folder}"
+        f"{number_of(people, 'student')}): see autograder changes {class_folder}"
     )
 
 

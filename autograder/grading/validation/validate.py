@@ -225,7 +225,7 @@ def _problems(wrong: Sequence[JudgedCase]) -> Iterator[str]:
         solution = solutions.get(place) if _is_rejected(item) else None
         text = f"{item.case.label}: {item.problem}"
         if solution is item and (others := len(rejected[place]) - 1):
-            text += f"\n  and {others} other right answer{'s' * (others > 1)}"
+            text += f"\n  and {number_of(others, 'other right answer')}"
         if solution in (item, None):
             yield text
 
