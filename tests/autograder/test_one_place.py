@@ -29,6 +29,14 @@ ONLY_IN = {
     "csv.reader": {"classroom/tables.py"},
     "csv.DictReader": set[str](),
     "rules.toml": {"course/rules.py"},
+    "tomllib": {
+        "authoring/package_wheel.py",  # pyproject.toml
+        "classroom/dates.py",  # class.toml, which belongs to a class
+        "course/toml_files.py",
+        # tables of the package itself
+        *("grading/naming/families/words.py", "grading/naming/where.py"),
+        "grading/validation/computing.py",
+    },
     "Ledger": {"grading/run.py", "grading/stream.py"},
 }
 
@@ -86,6 +94,18 @@ def test_only_one_module_decides(name: str, mentioned: dict[str, set[str]]) -> N
     others = mentioned.get(name, set()) - ONLY_IN[name]
     assert not others, f"{sorted(others)}: ask {sorted(ONLY_IN[name])} instead"
     assert not ONLY_IN[name] - mentioned.get(name, set()), "these no longer decide it"
+
+
+def test_only_one_function_writes_plurals() -> None:
+    ends = [
+        f"{module}:{node.lineno}"
+        for module, tree in _modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.IfExp | ast.BinOp)
+        for part in ast.iter_child_nodes(node)
+        if isinstance(part, ast.Constant) and part.value == "s"
+    ]
+    assert not ends, f"call `number_of`: {ends}"
 
 
 def test_a_files_name_is_written_in_one_module(mentioned: dict[str, set[str]]) -> None:

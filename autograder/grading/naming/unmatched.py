@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...counts import number_of
 from ...suite.raised import cause_of, kind_of
 from .families.step_tables import CHECK, IN_PLACE, OTHER_ERROR
 from .families.words import id_of, lead_of, words_of
@@ -330,4 +331,4 @@ def _other_dimensions(what: str, more: int) -> tuple[str, str]:
     name = DIMENSIONS.format(id_of(what), "more" if more > 0 else "fewer")
     if abs(more) >= len(_NUMBERS):
         return name, f"{what} has too {'many' if more > 0 else 'few'} dimensions"
-    return name, f"{what} has {_NUMBERS[abs(more)]} dimension{'s' * (abs(more) > 1)} {than}"
+    return name, f"{what} has {number_of(_NUMBERS[abs(more)], 'dimension')} {than}"
