@@ -85,7 +85,7 @@ def feedback(
     written, but somebody has no email address, or no ID on the platform.
     """
     pages = operations.write_feedback(class_folder, course=course_folder, selection=selection)
-    packed = list(_packed(class_folder, ways, selection)) if ways else []
+    packed = list(_packed(class_folder, ways, course_folder, selection)) if ways else []
     status = WAITS if any(one.waits for one in packed) else 0
     if as_json:
         emit([str(path) for path in (*pages, *(path for one in packed for path in one.paths))])
@@ -110,12 +110,12 @@ def feedback(
 
 
 def _packed(
-    class_folder: Path, ways: Sequence[str], selection: Selection
+    class_folder: Path, ways: Sequence[str], course: Path, selection: Selection
 ) -> Iterator[DeliveryReport]:
     from ..feedback import DeliveryFormat
 
-    for way in ways:
-        yield operations.deliver_feedback(class_folder, DeliveryFormat(way), selection=selection)
+    for way in map(DeliveryFormat, ways):
+        yield operations.deliver_feedback(class_folder, way, course=course, selection=selection)
 
 
 @command()
@@ -326,6 +326,7 @@ def similar(
     Example: autograder similar course --assignment causal_attention
     """
     from ..feedback import write_similar
+    from ..operations.courses import course_if_found
     from ..operations.grades import DisplayOptions
 
     # compare all students even if one is selected; that student's pairs are chosen below
@@ -341,7 +342,8 @@ def similar(
         both = f"{pair.left.student} and {pair.right.student}"
         line = f"{both}: {pair.assignment}/{pair.exercise}, {pair.shared} rare passages in common"
         console.print(for_terminal(line), soft_wrap=True)
-    written = write_similar(pairs, path or class_folder / "similar.html")
+    titles = course_if_found(course_folder, class_folder).titles
+    written = write_similar(pairs, path or class_folder / "similar.html", titles)
     console.print(
         f"{number_of(len(pairs), 'pair')} to look at, side by side: {for_terminal(str(written))}"
     )

@@ -51,6 +51,11 @@ class Course:
     assignments: tuple[Assignment, ...]
     broken: Mapping[str, ContentError] = field(default_factory=dict)
 
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """The title of each assignment, keyed by its name."""
+        return {assignment.name: assignment.title for assignment in self.assignments}
+
     def assignment(self, name: str) -> Assignment:
         """Returns the assignment with that name, or raises a `UserError` that lists all names."""
         if name in self.broken:

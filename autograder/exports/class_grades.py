@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..classroom import Lateness, Person
 from ..records import Key, SubmissionResult
 from ..results.last import keys_of, last_of
-from ..results.wording import readable
+from ..results.wording import title_of
 
 
 class Missing(enum.StrEnum):
@@ -62,7 +62,7 @@ class Grades:
 
     def title_of(self, assignment: str) -> str:
         """Returns an assignment's title in the course, or one made from the assignment's name."""
-        return self.titles.get(assignment) or readable(assignment)
+        return title_of(assignment, self.titles)
 
     @property
     def people_without(self) -> tuple[str, ...]:

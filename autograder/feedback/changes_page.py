@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,14 +88,16 @@ def write_changes(
     path: Path,
     codes: AttemptCodes | None = None,
     requests: Sequence[Request] = (),
+    titles: Mapping[str, str] | None = None,
 ) -> Path:
     """Writes the page to `path`; raises `UserError` if the page can't be written.
 
     `codes` contains the code in each attempt, as `attempt_codes` returns it; `requests` contains
-    students' requests for a second look.
+    students' requests for a second look, and `titles` the titles of assignments.
     """
     page = render(
         "changes.html.jinja",
+        titles=titles,
         questions=by_question(changes),
         changes=changes,
         students=len({change.student for change in changes}),

@@ -21,7 +21,7 @@ from ..escaping import for_file_name
 from ..files import replace_bytes, replacing
 from ..records import Key, SubmissionResult
 from ..results.last import keys_of, results_of
-from ..results.wording import points_text, readable
+from ..results.wording import points_text, title_of
 from ..submission.class_files import FEEDBACK
 
 _CANVAS_NUMBERS = re.compile(r"(.*?_)(\d+)(_\d+_)(?=.)", re.DOTALL)
@@ -60,14 +60,21 @@ class Recipients:
 
 
 def deliver(
-    way: DeliveryFormat, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
+    way: DeliveryFormat,
+    class_folder: Path,
+    results: Sequence[SubmissionResult],
+    to: Recipients,
+    titles: Mapping[str, str] | None = None,
 ) -> DeliveryReport:
-    """Packs the pages in `feedback/` in the chosen format; raises `UserError` if there are none."""
+    """Packs the pages in `feedback/` in the chosen format; raises `UserError` if there are none.
+
+    `titles` contains the titles of assignments.
+    """
     pages = results_of(results, lambda key: page_of(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
     if way is DeliveryFormat.MAIL:
-        return _mail(class_folder, pages, to)
+        return _mail(class_folder, pages, to, titles or {})
     return _archives(way, class_folder, pages, to)
 
 
@@ -166,11 +173,16 @@ def _zipped(files: Iterable[tuple[str, Path]], path: Path) -> Path:
     return path
 
 
-def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients) -> DeliveryReport:
+def _mail(
+    class_folder: Path,
+    pages: Sequence[SubmissionResult],
+    to: Recipients,
+    titles: Mapping[str, str],
+) -> DeliveryReport:
     """Writes a folder with a table for mail merge, and each page as HTML and as text."""
     folder = class_folder / "feedback.mail"
     notes: list[str] = []
-    rows = list(_letters(class_folder, pages, to, notes))
+    rows = list(_letters(class_folder, pages, to, titles, notes))
     if not rows:
         raise UserError(
             f"{class_folder}: nobody who submitted has an email address, so there is nothing to "
@@ -181,7 +193,11 @@ def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients)
 
 
 def _letters(
-    class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients, notes: list[str]
+    class_folder: Path,
+    pages: Sequence[SubmissionResult],
+    to: Recipients,
+    titles: Mapping[str, str],
+    notes: list[str],
 ) -> Iterator[dict[str, str]]:
     folder = class_folder / "feedback.mail"
     for result in pages:
@@ -200,7 +216,7 @@ def _letters(
         replace_bytes(text, page.with_suffix(".txt").read_bytes())
         points = points_text(result.score, result.max_score)
         name = _as_spoken(person.name) if person and person.name else result.student
-        subject = f"Feedback: {readable(result.assignment)}"
+        subject = f"Feedback: {title_of(result.assignment, titles)}"
         cells = (email, name, result.student, subject, points, html.name, text.name)
         yield dict(zip(_MAIL_COLUMNS, cells, strict=True))
 

@@ -26,8 +26,8 @@ from ..results.wording import (
     VERDICT_WORDS,
     exercise_advice,
     mistake_text,
-    readable,
     shortened,
+    title_of,
 )
 from ..submission.bounded import BoundedReader
 from ..submission.class_files import submission_folder
@@ -102,7 +102,7 @@ def write_feedback(
         for result in last_of(results):
             if result.status is SubmissionStatus.GRADED:
                 assignment = own.get(result.assignment)
-                title = assignment.title if assignment else readable(result.assignment)
+                title = title_of(result.assignment, course.titles)
                 due = assignment.duedate if assignment else None
                 submitted = submission_folder(class_folder, result.student, result.assignment)
                 final, late = counted(result, work), (arrivals or {}).get(result.key, Lateness())

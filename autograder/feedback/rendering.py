@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ..counts import number_of
 from ..escaping import for_html
-from ..results.wording import amount, readable, readable_test
+from ..results.wording import amount, readable, readable_test, title_of
 
 
 def render(template: str, **values: Any) -> str:
@@ -20,11 +21,13 @@ def render(template: str, **values: Any) -> str:
     return "".join(rendered(template, **values))
 
 
-def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
+def rendered(
+    template: str, script: str = "", titles: Mapping[str, str] | None = None, **values: Any
+) -> Iterator[str]:
     """Yields the parts of the page that `render` returns, so that memory never holds a large page.
 
     If `script` names a script next to the templates, the page contains the script, and the security
-    policy allows it.
+    policy allows it. `titles` contains the titles of assignments.
     """
     style, code = _text("style.css"), _text(script) if script else ""
     scripts = f"script-src {_source(code)}; " if code else ""
@@ -33,6 +36,7 @@ def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
         "base-uri 'none'; form-action 'none'"
     )
     page = _environment().get_template(template)
+    values |= {"title_of": partial(title_of, titles=titles or {}), "number_of": number_of}
     return page.generate(style=style, script=code, policy=policy, **values)
 
 

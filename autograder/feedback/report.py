@@ -133,7 +133,7 @@ class Report:
     """The content of `autograder report` for a class.
 
     `missing` maps each assignment to the people on the roster who have not submitted it. `names`
-    contains the names that the roster gives for students.
+    contains the names that the roster gives for students, and `titles` the titles of assignments.
     """
 
     submissions: int
@@ -144,6 +144,7 @@ class Report:
     mistakes: tuple[SharedMistake, ...] = ()
     assignments: tuple[AssignmentReport, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ class ClassFacts:
     `arrivals` says who was late, and `missing` maps each assignment to the people who have
     submitted nothing. `codes` contains the code of wrong answers, `sentences` says what known
     mistakes confuse, and `names` contains students' names from the roster. `comments` contains the
-    names of the comments from the class's comment bank that were written on each answer.
+    names of the comments from the class's comment bank that were written on each answer, and
+    `titles` contains the titles of assignments.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
@@ -162,6 +164,7 @@ class ClassFacts:
     sentences: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     comments: Mapping[QuestionKey, Sequence[str]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 _Key = tuple[str, str, str]
@@ -210,6 +213,7 @@ def class_report(
         mistakes=shared.found(known.sentences),
         assignments=tuple(own.report(name) for name, own in assignments.items()),
         names=known.names,
+        titles=known.titles,
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..files import replacing
 from ..records import Verdict
-from ..results.wording import VERDICT_WORDS, mistake_text, readable
+from ..results.wording import VERDICT_WORDS, mistake_text, title_of
 from .arrival_plot import ArrivalPlot, arrival_plot
 from .rendering import rendered
 from .report import AssignmentReport, QuestionReport, Report, StudentReport
@@ -75,6 +75,7 @@ def _page(report: Report, data: str) -> Iterator[str]:
     return rendered(
         "report.html.jinja",
         script="report.js",
+        titles=report.titles,
         report=report,
         data=data,
         looks=_looks(report.students),
@@ -90,7 +91,8 @@ def _assignment(item: AssignmentReport, report: Report) -> _Assignment:
         for tenth, count in enumerate(item.histogram)
     )
     own = [_question(q) for q in report.questions if q.assignment == item.assignment]
-    return _Assignment(item, readable(item.assignment), bars, tuple(own), arrival_plot(item.spots))
+    title = title_of(item.assignment, report.titles)
+    return _Assignment(item, title, bars, tuple(own), arrival_plot(item.spots))
 
 
 def _question(question: QuestionReport) -> _Question:

@@ -225,9 +225,15 @@ def _joined(definitions: Mapping[str, str]) -> str:
     return "\n\n\n".join(definitions.values())
 
 
-def write_similar(pairs: Sequence[SimilarPair], path: Path) -> Path:
-    """Writes the page to `path`; raises `UserError` if the page can't be written."""
-    return replace_file(path, render("similar.html.jinja", pairs=pairs, lines=_lines))
+def write_similar(
+    pairs: Sequence[SimilarPair], path: Path, titles: Mapping[str, str] | None = None
+) -> Path:
+    """Writes the page to `path`; raises `UserError` if the page can't be written.
+
+    `titles` contains the titles of assignments.
+    """
+    page = render("similar.html.jinja", titles=titles, pairs=pairs, lines=_lines)
+    return replace_file(path, page)
 
 
 def _lines(side: SimilarCode) -> list[tuple[int, str, bool]]:

@@ -37,6 +37,7 @@ from ..results.file import iterate_results
 from ..results.last import keys_of
 from ..results.manual import Request
 from ..submission.class_files import EARLIER, RESULTS_FILE, class_home
+from .courses import HERE, course_if_found
 from .reading import last_class_results, results_file
 
 if TYPE_CHECKING:  # packages that only instructors have are imported when they are needed
@@ -57,7 +58,7 @@ class ClassChanges:
     score or the answer changed. `attempts` contains the submissions with more than one result line,
     and `codes` contains the code of each attempt by students who submitted again. `requests`
     contains requests for a second look that are still open, or that have been answered since
-    somebody last viewed the changes.
+    somebody last viewed the changes. `titles` contains the titles of assignments.
     """
 
     changes: tuple[Change, ...]
@@ -66,6 +67,7 @@ class ClassChanges:
     attempts: tuple[Attempts, ...]
     codes: AttemptCodes = field(default_factory=dict)
     requests: tuple[Request, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 def class_changes(
@@ -100,7 +102,7 @@ def class_changes(
             write_review_marks(folder, counts)
     found = replace(found, requests=tuple(_news(folder, requests, seen, wanted.selection)))
     codes = attempt_codes(folder, folder / EARLIER, found.attempts, is_plain=wanted.is_anonymous)
-    found = replace(found, codes=codes)
+    found = replace(found, codes=codes, titles=course_if_found(HERE, folder).titles)
     return _without_names(found) if wanted.is_anonymous else found
 
 
@@ -112,7 +114,7 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
     from ..feedback import write_changes as write_page
 
     shown = found.changes, found.manual, found.in_doubt, found.attempts
-    return write_page(*shown, Path(path), found.codes, found.requests)
+    return write_page(*shown, Path(path), found.codes, found.requests, found.titles)
 
 
 def _news(
@@ -192,6 +194,7 @@ def _without_names(found: ClassChanges) -> ClassChanges:
         tuple(replace(one, lines=tuple(anonymous(one.lines, names))) for one in found.attempts),
         {(names[s], a, digest): code for (s, a, digest), code in found.codes.items()},
         tuple(replace(request, student=names[request.student]) for request in found.requests),
+        found.titles,
     )
 
 

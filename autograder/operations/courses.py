@@ -119,6 +119,19 @@ def course_of_class(course_folder: Path, class_folder: Path) -> Course:
     return with_class_dates(found, class_folder)
 
 
+def course_if_found(course_folder: Path, class_folder: Path) -> Course:
+    """Does the same as `course_of_class`, but returns a course without assignments if none exists.
+
+    Raises `UserError` if the named folder is not in a course.
+    """
+    try:
+        return course_of_class(course_folder, class_folder)
+    except UserError:
+        if course_folder != HERE:
+            raise
+        return Course(class_folder, ())
+
+
 def class_course(course_folder: Path, class_folder: Path) -> Course:
     """Returns a class's course, including nbgrader's own assignments, which have no exercises.
 

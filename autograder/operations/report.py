@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from ..classroom import pseudonyms
 from ..course import mistake_sentences
-from ..errors import UserError
 from ..records import SubmissionResult
 from ..results.last import keys_of
 from ..results.manual import QuestionKey
-from .courses import HERE, course_of_class
+from .courses import HERE, course_if_found
 from .grades import DisplayOptions, class_grades, display_name, missing_people, selected
 from .reading import class_folder_at, counted_results
 
@@ -56,13 +55,15 @@ def _found(folder: Path, showing: DisplayOptions, course: Path) -> tuple[Grades,
 
     counted = counted_results(folder)
     grades = class_grades(folder, counted, showing)
+    known = course_if_found(course, folder)
     background = ClassFacts(
         arrivals=grades.arrivals,
         missing=missing_people(folder, counted, showing),
         codes=_codes(folder, counted, showing),
-        sentences=_sentences(folder, course),
+        sentences=mistake_sentences(known),
         names={student: display_name(person) for student, person in grades.people.items()},
         comments=_comments(folder, counted, showing),
+        titles=known.titles,
     )
     return grades, background
 
@@ -94,11 +95,3 @@ def _comments(
     chosen = selected(folder, counted, showing.selection)
     names = pseudonyms(student for student, _ in keys_of(chosen))
     return {(names[key[0]], *key[1:]): texts for key, texts in found.items() if key[0] in names}
-
-
-def _sentences(folder: Path, course: Path) -> Mapping[str, str]:
-    """Maps known mistakes to sentences about them; the mapping is empty if no course is found."""
-    try:
-        return mistake_sentences(course_of_class(course, folder))
-    except UserError:
-        return {}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UserError
-from ..records import Assignment, DueDate, SubmissionResult
+from ..course import Course
+from ..records import DueDate, SubmissionResult
 from ..results.last import keys_of
 from ..submission.class_files import class_home
 from .cached_steps import CachedStep
-from .courses import HERE, course_of_class
+from .courses import HERE, course_if_found, course_of_class
 from .reading import class_folder_at, counted_results, last_class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
@@ -100,7 +100,11 @@ def write_feedback(
 
 
 def deliver_feedback(
-    class_folder: Path | str, way: DeliveryFormat, *, selection: Selection | None = None
+    class_folder: Path | str,
+    way: DeliveryFormat,
+    *,
+    course: Path | str = HERE,
+    selection: Selection | None = None,
 ) -> DeliveryReport:
     """Packs feedback pages that have already been written, for a platform or for mail.
 
@@ -112,7 +116,8 @@ def deliver_feedback(
 
     folder = class_folder_at(class_folder)
     results = selected(folder, counted_results(folder), selection or Selection())
-    return deliver(way, folder, results, Recipients(read_origins(folder), read_roster(folder)))
+    to = Recipients(read_origins(folder), read_roster(folder))
+    return deliver(way, folder, results, to, course_if_found(Path(course), folder).titles)
 
 
 def similar(
@@ -168,9 +173,9 @@ def export(
     folder = Path(class_folder)
     home = folder if folder.is_dir() else folder.parent
     target = Path(to) if to else home / exports.default_name(format_name)
-    assignments = _assignments(Path(course), folder)
-    grades = class_grades(folder, counted_results(folder), showing, _dates(assignments))
-    grades = replace(grades, titles={a.name: a.title for a in assignments})
+    known = course_if_found(Path(course), folder)
+    grades = class_grades(folder, counted_results(folder), showing, _dates(known))
+    grades = replace(grades, titles=known.titles)
     written = exports.export(format_name, grades, target, Path(roster) if roster else None)
     notes = [note for note in (unseen_note(folder), not_due_note(grades)) if note]
     return replace(written, notes=(*notes, *written.notes))
@@ -178,21 +183,11 @@ def export(
 
 def duedates(course: Path, folder: Path) -> dict[str, DueDate]:
     """Returns the due dates of a class's course, or an empty mapping if no course is found."""
-    return _dates(_assignments(course, folder))
+    return _dates(course_if_found(course, folder))
 
 
-def _assignments(course: Path, folder: Path) -> Sequence[Assignment]:
-    """Returns the assignments of a class's course, or () if no course is found."""
-    try:
-        return course_of_class(course, folder).assignments
-    except UserError:
-        if course != HERE:
-            raise
-        return ()
-
-
-def _dates(assignments: Iterable[Assignment]) -> dict[str, DueDate]:
-    return {a.name: a.duedate for a in assignments if a.duedate}
+def _dates(course: Course) -> dict[str, DueDate]:
+    return {a.name: a.duedate for a in course.assignments if a.duedate}
 
 
 def export_formats() -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..records import ExerciseResult, ExerciseStatus, Verdict
 
 VERDICT_WORDS: dict[Verdict, str] = {
@@ -65,6 +67,11 @@ def readable(name: str) -> str:
     """Turns a name in code into words: `causal_attention` -> "Causal attention"."""
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
+
+
+def title_of(assignment: str, titles: Mapping[str, str]) -> str:
+    """Returns an assignment's title in the course, or one made from the assignment's name."""
+    return titles.get(assignment) or readable(assignment)
 
 
 def readable_test(name: str) -> str:

@@ -108,6 +108,14 @@ def test_only_one_function_writes_plurals() -> None:
     assert not ends, f"call `number_of`: {ends}"
 
 
+def test_pages_take_titles_and_plurals_from_functions() -> None:
+    pages = {page.name: page.read_text("utf-8") for page in PACKAGE.rglob("*.jinja")}
+    own = re.compile(r"assignment \| readable|\}\} (?:student|submission|pair|score)s\b")
+    found = {name: own.findall(text) for name, text in pages.items() if own.search(text)}
+    assert len(pages) > 3
+    assert not found, "call `title_of` or `number_of`"
+
+
 def test_a_files_name_is_written_in_one_module(mentioned: dict[str, set[str]]) -> None:
     twice = {
         name: sorted(modules)

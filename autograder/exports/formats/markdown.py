@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from ...files import replace_file
 from ...records import SubmissionResult, SubmissionStatus
 from ...results.last import keys_of
 from ...results.review import reasons_to_look
-from ...results.wording import VERDICT_WORDS, points_text, readable, shortened, why_not_judged
+from ...results.wording import VERDICT_WORDS, points_text, shortened, why_not_judged
 from ..class_grades import Grades
 from ..export_tables import Exported
 
@@ -23,17 +23,19 @@ _LONGEST = 300
 
 def write(grades: Grades, path: Path) -> Exported:
     own = grades.results
-    lines = _submission(own[0]) if len(own) == 1 else _class(own)
+    lines = _submission(own[0], grades) if len(own) == 1 else _class(grades)
     return Exported(replace_file(path, "\n".join(lines) + "\n"))
 
 
-def _class(results: Sequence[SubmissionResult]) -> Iterator[str]:
+def _class(grades: Grades) -> Iterator[str]:
+    results = grades.results
     assignments = sorted({assignment for _, assignment in keys_of(results)})
     students = {student for student, _ in keys_of(results)}
     yield "# Grades\n"
     people, work = number_of(len(students), "student"), number_of(len(results), "submission")
     yield f"{people}, {work}.\n"
-    yield from _head("Student", *(_text(readable(name)) for name in assignments), "To look at")
+    titles = (_text(grades.title_of(name)) for name in assignments)
+    yield from _head("Student", *titles, "To look at")
     for student, some in groupby(results, lambda result: result.student):
         own = {result.assignment: result for result in some}
         reasons = [r for name in assignments if name in own for r in reasons_to_look(own[name])]
@@ -41,8 +43,8 @@ def _class(results: Sequence[SubmissionResult]) -> Iterator[str]:
         yield _row(_name(student), *points, _text("; ".join(reasons)))
 
 
-def _submission(result: SubmissionResult) -> Iterator[str]:
-    yield f"# {_text(readable(result.assignment))}: {_name(result.student)}\n"
+def _submission(result: SubmissionResult, grades: Grades) -> Iterator[str]:
+    yield f"# {_text(grades.title_of(result.assignment))}: {_name(result.student)}\n"
     if result.status is SubmissionStatus.FAILED:
         yield f"The grader failed: {_text(result.error or 'no reason given')}"
         return

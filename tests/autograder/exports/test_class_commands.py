@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -393,6 +394,28 @@ def test_without_names_nothing_identifies_a_student(term: Term) -> None:
     term.call("report", "--anonymous")
     page = (term.folder / "report.html").read_text(encoding="utf-8")
     assert not any(name in page for name in (">ada<", ">ben<", ">zoe<"))
+
+
+def test_pages_mail_and_exports_use_the_courses_titles(
+    term: Term, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(term.course.root)
+    settings = term.course.root / "source" / "masks" / "assignment.toml"
+    text, count = re.subn("(?m)^title = .*", 'title = "Look-ahead masks"', settings.read_text())
+    assert count == 1
+    settings.write_text(text)
+    people = (term.folder / "roster.csv").read_text().replace("student,", "student,email,", 1)
+    (term.folder / "roster.csv").write_text(people.replace("ada,", "ada,ada@example.org,", 1))
+    with (term.folder / "results.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(term.results[0].to_json()) + "\n")
+    assert term.call("feedback", "--for", "mail").return_value == 3
+    for command in ("report", "changes"):
+        assert term.call(command).return_value == 0
+    autograder.export("markdown", term.folder, to=term.folder / "grades.md")
+    for name in ("report.html", "changes.html", "grades.md", "feedback.mail/mail.csv"):
+        page = (term.folder / name).read_text(encoding="utf-8")
+        assert "Look-ahead masks" in page, name
+        assert "Masks" not in page, name
 
 
 def test_the_report_distinguishes_namesakes_who_have_not_submitted(term: Term) -> None:
