@@ -172,8 +172,9 @@ def requests(class_folder: Path, source: Path | None, course_folder: Path, as_js
 def graders(class_folder: Path, grader: str | None, as_json: bool) -> int:
     """Show, by question, which answers are waiting for which grader, and who has graded the others.
 
-    An answer is waiting if a human has to grade it, or if the student asked for a second look. Its
-    grader is named in graders.csv (question, grader), or else in the roster's grader column.
+    An answer is waiting if a human has to grade it, if the student asked for a second look, or if
+    the grader found a reason to review it, such as a file that was not used. Its grader is named in
+    graders.csv (question, grader), or else in the roster's grader column.
 
     \b
     Example: autograder graders course --grader tom

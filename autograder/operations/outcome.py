@@ -9,9 +9,7 @@ from pathlib import Path
 
 from ..classroom import (
     ALLOWED_FILE,
-    read_marks,
     read_roster,
-    read_withdrawals,
     unused_dates,
 )
 from ..grading.run import RunReport
@@ -19,10 +17,10 @@ from ..grading.sources import RunOptions
 from ..grading.watch import Costs, Stage
 from ..records import Assignment, Key, SubmissionResult
 from ..results.last import LastResults
-from ..results.review import waits_for_a_person
 from ..submission.class_files import GRADEBOOK_FILE
 from .cached_steps import CachedStep
 from .courses import Courses
+from .reviews import places_to_review
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ def class_outcome(
         {name: str(why) for name, why in {**courses.stopped, **run.stopped}.items()},
         {**run.costs, Stage.GRADEBOOK: seconds} if run.costs else {},
         unused_dates(folder, courses.course, read_roster(folder)) if gradebook else (),
-        _waiting(folder, results) if gradebook else (),
+        tuple(places_to_review(folder, results)) if gradebook else (),
     )
 
 
@@ -138,27 +136,3 @@ def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> Recor
     )
     step.keep([], asdict(recorded))
     return recorded
-
-
-def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[Key, ...]:
-    """Returns the submissions that a person should review and that nobody has reviewed yet.
-
-    A person reviews a submission by entering points or a comment, by accepting the automatic
-    points, or by withdrawing it. Submissions that the grader failed to grade are left out, because
-    the next run grades them again.
-    """
-    found = [result for result in results if waits_for_a_person(result, ())]
-    if not found:
-        return ()
-    from ..nbgrader import human_work
-
-    withdrawn = read_withdrawals(class_folder)
-    done: dict[Key, list[Sequence[str]]] = {}
-    for student, assignment, *place in human_work(class_folder).grades:
-        done.setdefault((student, assignment), []).append(place)
-    for mark in read_marks(class_folder):
-        if mark.points:
-            place = mark.question.split("/")
-            done.setdefault((mark.student, mark.assignment), []).append(place)
-    waiting = (r for r in found if waits_for_a_person(r, done.get(r.key, ())))
-    return tuple(r.key for r in waiting if r.key not in withdrawn)

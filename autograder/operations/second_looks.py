@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +22,13 @@ from ..course import Course
 from ..errors import UserError
 from ..grading.sources import wanted_question
 from ..records import Key
+from ..results.last import LastResults
 from ..results.manual import HumanWork, QuestionKey, Request
-from ..submission.class_files import existing_class
+from ..results.review import Place
+from ..submission.class_files import RESULTS_FILE, existing_class
 from .classes import known_student
 from .courses import HERE, class_course
+from .reviews import places_to_review
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..collecting import FoundRequest
@@ -41,7 +44,11 @@ class NewRequests:
 
 @dataclass(frozen=True, slots=True)
 class WaitingAnswers:
-    """A question's answers that are waiting for one grader; `why` is "to grade" or "request"."""
+    """A question's answers that are waiting for one grader.
+
+    `why` is "to grade", "to review" or "request". `question` is the name of an exercise if all of
+    its answers are waiting, and empty for a whole submission.
+    """
 
     grader: str
     assignment: str
@@ -137,8 +144,9 @@ def graders_work(class_folder: Path | str, grader: str | None = None) -> Graders
         for item in autograder.graders_work("course", "tom").waiting:
             print(item.question, item.students)
 
-    An answer is waiting if the gradebook says that a person has to grade the answer, or if a
-    request about the answer is open. Raises `UserError` if no grader has that name.
+    An answer is waiting if the gradebook says that a person has to grade the answer, if a request
+    about the answer is open, or if nobody has settled a reason to review it yet, such as an
+    uploaded file that was not used. Raises `UserError` if no grader has that name.
     """
     from ..nbgrader import cells_to_grade, human_work
 
@@ -149,7 +157,9 @@ def graders_work(class_folder: Path | str, grader: str | None = None) -> Graders
         there = ", ".join(sorted(graders.names)) or "none: fill in the roster's grader column"
         raise UserError(f"no grader is called {grader!r}; known: {there}")
     found: dict[tuple[str, str, str, str], list[str]] = {}
-    for why, key, question in _waiting(cells_to_grade(folder), read_requests(folder)):
+    cells = cells_to_grade(folder)
+    reviews = places_to_review(folder, LastResults(folder / RESULTS_FILE))
+    for why, key, question in _waiting(cells, reviews, read_requests(folder)):
         who = graders.of(key[0], question)
         if key not in withdrawn and grader in (None, who):
             found.setdefault((who, key[1], question, why), []).append(key[0])
@@ -159,10 +169,20 @@ def graders_work(class_folder: Path | str, grader: str | None = None) -> Graders
 
 
 def _waiting(
-    cells: Iterable[QuestionKey], requests: Iterable[Request]
+    cells: Iterable[QuestionKey],
+    reviews: Mapping[Key, Iterable[Place]],
+    requests: Iterable[Request],
 ) -> Iterator[tuple[str, Key, str]]:
+    """Yields why an answer is waiting, its submission, and its question."""
+    to_grade = set[tuple[str, ...]]()
     for student, assignment, exercise, question in cells:
-        yield "to grade", (student, assignment), f"{exercise}/{question}"
+        key = student, assignment
+        to_grade |= {(*key, exercise), (*key, exercise, question)}
+        yield "to grade", key, f"{exercise}/{question}"
+    for key, places in reviews.items():
+        for place in places:
+            if (*key, *place) not in to_grade:
+                yield "to review", key, "/".join(place)
     for request in requests:
         if request.is_open:
             yield "request", request.key, request.question

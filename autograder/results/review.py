@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from ..records import ExerciseResult, ExerciseStatus, SubmissionResult, SubmissionStatus, Verdict
 from ..submission import LOOK
 
+#: the names of an exercise and a question, of an exercise only, or no names
+Place = tuple[str, ...]
+
 _LOOK: dict[Verdict, str] = {
     Verdict.TIMEOUT: "did not finish in time",
     Verdict.CRASHED: "ended its process",
@@ -34,28 +37,28 @@ def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
     return tuple(": ".join(filter(None, ("/".join(place), text))) for place, text in found)
 
 
-def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]) -> bool:
-    """Returns whether a result must be reviewed for a reason that nobody has settled yet.
+def unsettled_places(
+    result: SubmissionResult, done: Collection[Sequence[str]] = ()
+) -> tuple[Place, ...]:
+    """Returns the places in a result that must be reviewed for a reason that nobody has settled.
 
-    `done` contains pairs of an exercise and a question for which a person has entered something.
-    Such an entry settles all reasons for a review that concern the question, the exercise as a
-    whole, or the submission as a whole.
+    A place is (exercise, question), (exercise,) or, for the whole submission, (). `done` contains
+    pairs of an exercise and a question for which a person has entered something. Such an entry
+    settles all reasons for a review that concern the question, the exercise as a whole, or the
+    submission as a whole.
     """
     settled = {tuple(place[:length]) for place in done for length in range(3)}
-    return any(tuple(place) not in settled for place, _ in _reasons(result))
+    return tuple(dict.fromkeys(place for place, _ in _reasons(result) if place not in settled))
 
 
-def _reasons(result: SubmissionResult) -> Iterator[tuple[Sequence[str], str]]:
-    """Yields the place and the text of each reason for a review.
-
-    The place is (exercise, question), (exercise,) or, for the whole submission, ().
-    """
+def _reasons(result: SubmissionResult) -> Iterator[tuple[Place, str]]:
+    """Yields the place and the text of each reason for a review."""
     for exercise in result.exercises:
         yield from _of_exercise(exercise)
     yield from (((), note) for note in result.notes if note.startswith(LOOK))
 
 
-def _of_exercise(exercise: ExerciseResult) -> Iterator[tuple[Sequence[str], str]]:
+def _of_exercise(exercise: ExerciseResult) -> Iterator[tuple[Place, str]]:
     whole = (exercise.exercise,)
     if exercise.status is ExerciseStatus.UNREADABLE:
         yield whole, f"{exercise.file or 'the file'} can't be read"

@@ -18,7 +18,8 @@ from autograder.course import Course
 from autograder.errors import UserError
 from autograder.nbgrader import prepare_class_folder, record
 from autograder.operations.changes import class_changes
-from autograder.operations.outcome import _waiting
+from autograder.operations.reviews import places_to_review
+from autograder.operations.second_looks import WaitingAnswers
 from autograder.records import SubmissionResult, Verdict
 
 ROSTER = "student,name,grader,login\nada,Ada L,tim,ada-codes\nben,Ben B,uli,\nzoe,Zoe Z,tim,\n"
@@ -242,10 +243,34 @@ def test_the_look_list_waits_until_a_person_has_acted(
     late = replace(masking, questions=(slow, *masking.questions[1:]))
     names = ("ada", "ben", "zoe")
     results = [replace(whole, student=name, exercises=(late, dropout)) for name in names]
-    assert _waiting(term.folder, results) == tuple((name, "masks") for name in names)
+    assert tuple(places_to_review(term.folder, results)) == tuple((name, "masks") for name in names)
     term.mark("ada", "causal_mask", comment="An endless loop.")
     term.mark("ben", "causal_mask", points="auto")
     term.mark("zoe", "mask_scores", points=1)
-    assert _waiting(term.folder, results) == (("zoe", "masks"),)
+    assert tuple(places_to_review(term.folder, results)) == (("zoe", "masks"),)
     autograder.withdraw(term.folder, "zoe", "masks", "left", course=term.course.root)
-    assert _waiting(term.folder, results) == ()
+    assert tuple(places_to_review(term.folder, results)) == ()
+
+
+def test_an_unused_file_waits_for_the_students_grader(term: Term) -> None:
+    lines = (term.folder / "results.jsonl").read_text().splitlines()
+    result = json.loads(lines[0]) | {"notes": ["look at masks.docx: nothing in it was used"]}
+    (term.folder / "results.jsonl").write_text("\n".join([json.dumps(result), *lines[1:], ""]))
+    (one,) = autograder.graders_work(term.folder).waiting
+    assert one == WaitingAnswers("tim", "masks", "", "to review", ("ada",))
+    assert "to review" in term.call("graders", "--grader", "tim").output
+    term.mark("ada", "causal_mask", points="auto")
+    assert autograder.graders_work(term.folder).waiting == ()
+
+
+def test_an_answer_to_grade_is_not_listed_again_for_review(term: Term) -> None:
+    path = term.folder / "results.jsonl"
+    result = json.loads(path.read_text().splitlines()[0])
+    result["exercises"][0]["status"] = "unreadable"
+    path.write_text(json.dumps(result) + "\n")
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ada")
+        grade.needs_manual_grade = True
+        gradebook.db.commit()
+    (one,) = autograder.graders_work(term.folder).waiting
+    assert (one.why, one.question) == ("to grade", "masking/causal_mask")
