@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...counts import number_of
-from ...suite.raised import cause_of, kind_of
+from ...suite.raised import OTHER_ARGUMENTS, TABLE, cause_of, kind_of
 from .families.step_tables import CHECK, IN_PLACE, OTHER_ERROR
-from .families.words import id_of, lead_of, words_of
+from .families.words import id_of, is_family, lead_of, words_of
 from .known import KnownMistakes
 from .probe import ProbeReplies
 from .record import OF_GRADIENTS, UNCHANGED, AnswerRecord, Call
@@ -143,17 +143,37 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
     return []
 
 
+def is_description(name: str) -> bool:
+    """Returns whether the name of a family, or of a row from this module, is `name`."""
+    return is_family(name) or name in _IDS or bool(_MADE_IDS.fullmatch(name))
+
+
 def _of_family(key: str) -> Row:
     return Row.shown(id_of(key), words_of(key), lead_of(key))
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row that shows `sentence` (default: `words`) to students.
+    """Returns a row that shows `sentence` (default: `words`) to students."""
+    return Row.shown(_short_id(words), sentence or words, lead)
 
-    The row's id is made from the first wording of `words`.
-    """
-    name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
-    return Row.shown(name, sentence or words, lead)
+
+def _short_id(words: str) -> str:
+    """Returns the id that is made from the first wording of `words`."""
+    return f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
+
+
+_ON_PURPOSE = kind_of(["ValueError: raised on purpose"], "")
+_WORDS = (
+    *(GRADIENTS, _ONLY_NAN, _DTYPES_WRONG, SHARED, OTHER_LAYERS, *SHOWN["parameters"]),
+    *(ONE, SEVERAL, LESS, MORE, NOTHING, CONTAINER, OTHER_ARGUMENTS, _ON_PURPOSE),
+    *(*_FIRST_WORDS, *(row.shows for row in TABLE), *(words for words, _ in SHOWN["again"])),
+)
+_IDS = frozenset(map(_short_id, _WORDS))
+#: ids that contain names from an answer or from a question
+_MADE_IDS = re.compile(
+    r"it_(?:is_right|works)_\w+|parameters_of_\w+"
+    r"|the_(?:\w+_)?result_has_(?:more|fewer)_dimensions_than_asked_for"
+)
 
 
 def _pairs(answer: Records, right: Records) -> Iterator[tuple[Call, Call]]:

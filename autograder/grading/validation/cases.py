@@ -23,6 +23,7 @@ from ...submission.text import first_line_of
 from ...suite.names import definition_of
 from ...suite.variants import Variant, module_texts, variants_of_text
 from ..judging.parts import PACKAGE, modules_of
+from ..naming.unmatched import is_description
 
 FORMS = ("module", "notebook")
 
@@ -73,35 +74,42 @@ def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 
 def check_declarations(course: Course, chosen: Sequence[Assignment]) -> None:
-    """Raises `ContentError` for the first file that can't be read or names an unknown question.
+    """Raises `ContentError` for the first file that can't be read or contains an unknown name.
 
     Nothing else would notice such a file: an answer to a question that does not exist is the
-    solution with one more function.
+    solution with one more function, and grading never reports a mistake that does not exist.
     """
     for assignment in chosen:
         rules_beside(assignment.exercises[0].hidden_suite)
         for exercise in assignment.exercises:
             for suite in (exercise.hidden_suite, exercise.public_suite):
                 points_by_question(exercise, suite)
+            mistakes = _variants(course.variants("misconceptions", exercise))
             for kind in VARIANTS:
-                _check_variants(exercise, course.variants(kind, exercise))
+                _check_variants(exercise, course.variants(kind, exercise), mistakes)
 
 
-def _check_variants(exercise: Exercise, path: Path) -> None:
+def _check_variants(exercise: Exercise, path: Path, mistakes: Sequence[Variant]) -> None:
     known = [question.name for question in exercise.questions]
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    for variant in _variants(path, text):
+    for variant in _variants(path):
         if variant.question not in known:
-            node = definition_of(text, variant.name)
-            raise ContentError(
-                path,
-                first_line_of(node) if node else None,
-                f"{variant.name}: {exercise.name} has no question {variant.question!r}",
-                f"use one of: {', '.join(known)}",
-            )
+            problem = f"{exercise.name} has no question {variant.question!r}"
+            raise _unknown(path, variant, problem, known)
+        own = [mistake.name for mistake in mistakes if mistake.question == variant.question]
+        for name in variant.names:
+            if name not in own and not is_description(name):
+                problem = f"{variant.question} has no known mistake {name!r}"
+                raise _unknown(path, variant, problem, own)
 
 
-def _variants(path: Path, text: str) -> Sequence[Variant]:
+def _unknown(path: Path, variant: Variant, problem: str, known: Sequence[str]) -> ContentError:
+    node = definition_of(path.read_text(encoding="utf-8"), variant.name)
+    line = first_line_of(node) if node else None
+    return ContentError(path, line, f"{variant.name}: {problem}", f"use one of: {', '.join(known)}")
+
+
+def _variants(path: Path) -> Sequence[Variant]:
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
     try:
         return variants_of_text(text)
     except SyntaxError as error:

@@ -11,6 +11,7 @@ import autograder
 from autograder.authoring import release
 from autograder.course import load_course
 from autograder.errors import ContentError
+from autograder.grading.naming.unmatched import is_description
 
 Edit = Callable[[str, str, str], None]
 
@@ -55,6 +56,36 @@ def test_known_answers_to_an_unknown_question_are_an_error(
     assert (error.path, error.line) == (path, 8)
     assert error.problem == "other: halves has no question 'hlaf'"
     assert error.fix == "use one of: half"
+
+
+@pytest.mark.parametrize("kind", ["combination", "intended"])
+def test_a_combination_of_an_unknown_mistake_is_an_error(root: Path, kind: str) -> None:
+    mistakes = root / "tests" / "misconceptions" / "basics" / "halves.py"
+    mistakes.parent.mkdir(parents=True, exist_ok=True)
+    arguments = '"half", confuses="halves: they are ...", hint="Why?"'
+    mistakes.write_text(VARIANT.format(kind="misconception", arguments=arguments))
+    path = root / "tests" / "combinations" / "basics" / "halves.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(VARIANT.format(kind=kind, arguments='"half", "other", "ohter"'))
+    error = _error(root)
+    assert (error.path, error.line) == (path, 8)
+    assert error.problem == "other: half has no known mistake 'ohter'"
+    assert error.fix == "use one of: other"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("one_step_is_left_out", True),
+        ("it_is_right_with_one_token_only", True),
+        ("parameters_of_linear1_have_other_sizes_than_the_question", True),
+        ("two_equal_calls_give_different_results", True),
+        ("lead", False),
+        ("every_call_drops_the_same_entries", False),
+    ],
+)
+def test_names_of_descriptions_are_known(name: str, is_one: bool) -> None:
+    assert is_description(name) is is_one
 
 
 @pytest.mark.parametrize(

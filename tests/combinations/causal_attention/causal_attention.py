@@ -249,7 +249,6 @@ class bias_by_default(_Parts):
     "CausalAttention",
     "torch's attention with the mask the other way round",
     "allowed_masked",
-    "past_hidden",
     "the_mask_is_the_other_way_round",
 )
 class mask_the_other_way(_Parts):
@@ -264,8 +263,6 @@ class mask_the_other_way(_Parts):
     "dropout of one half, whatever is asked for",
     "always_one_half",
     "rate_of_one_half",
-    "an_argument_of_a_call_is_left_out_what_it_is_by_default",
-    "dropout_counts_as_0_5_whatever_it_is",
 )
 class half_always(_Parts):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -291,7 +288,6 @@ class long_input_cut(_Parts):
     "CausalAttention",
     "the same pattern in every call",
     "same_pattern_in_every_call",
-    "every_call_drops_the_same_entries",
 )
 class reseeds(_Parts):
     def attend(self, queries, keys, values, x):

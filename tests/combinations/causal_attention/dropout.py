@@ -198,7 +198,6 @@ def nan_for_one(x, p, training=True):
     "dropout",
     "the same numbers in every call",
     "pattern_kept",
-    "every_call_drops_the_same_entries",
 )
 def seeded(x, p, training=True):
     if not 0 <= p <= 1:
