@@ -35,7 +35,13 @@ from .decisions import (
     withdraw,
 )
 from .links import Link, PushedGrade, read_links, read_pushed, write_links, write_pushed
-from .looks import read_review_marks, write_review_marks
+from .looks import (
+    ManualKey,
+    ManualScores,
+    ReviewMarks,
+    read_review_marks,
+    write_review_marks,
+)
 from .marks import Mark, keep_mark, read_graders, read_marks
 from .matching import (
     Identity,

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..classroom import (
+    ManualKey,
+    ManualScores,
+    ReviewMarks,
     Selection,
     anonymous,
     pseudonyms,
@@ -35,7 +38,7 @@ from ..results.changes import (
 )
 from ..results.file import iterate_results
 from ..results.last import keys_of
-from ..results.manual import Request
+from ..results.manual import HumanWork, Request
 from ..submission.class_files import EARLIER, RESULTS_FILE, class_home
 from .courses import HERE, course_if_found
 from .reading import last_class_results, results_file
@@ -53,7 +56,8 @@ _REQUESTS = "regrade requests"
 class ClassChanges:
     """The changes in a class since somebody last viewed them, or since the first grading.
 
-    `manual` contains the scores that people have set to something other than the automatic score.
+    `manual` contains the scores that people have set, since then, to something other than the
+    automatic score.
     `in_doubt` contains manual scores that were entered before the automatic score, the maximum
     score or the answer changed. `attempts` contains the submissions with more than one result line,
     and `codes` contains the code of each attempt by students who submitted again. `requests`
@@ -85,6 +89,7 @@ def class_changes(
     Raises `UserError` if nothing has been graded.
     """
     from ..feedback import attempt_codes
+    from ..nbgrader import human_work
     from .grades import DisplayOptions
 
     folder, wanted = class_home(class_folder), showing or DisplayOptions()
@@ -94,12 +99,18 @@ def class_changes(
     requests = sorted(read_requests(folder), key=lambda request: request.answered_at)
     if requests:
         counts |= {_REQUESTS: sum(not request.is_open for request in requests)}
-    seen = {} if since_first else read_review_marks(folder).before(counts)
-    found = _found(folder, lines, seen, wanted.selection)
+    work = human_work(folder)
+    scores = _manual_scores(folder, lines, work, one)
+    looks = ReviewMarks() if since_first else read_review_marks(folder).before(counts, scores)
+    seen = looks.lines()
+    found = _found(folder, lines, seen, wanted.selection, work)
+    unseen = looks.new(scores)
+    manual = (c for c in found.manual if _place(c) in unseen)
+    found = replace(found, manual=tuple(manual))
     whole = wanted.selection.student is None and not wanted.selection.is_of_people
     if whole and folder.is_dir():
         with contextlib.suppress(UserError):  # the folder may be read-only
-            write_review_marks(folder, counts)
+            write_review_marks(folder, counts, scores)
     found = replace(found, requests=tuple(_news(folder, requests, seen, wanted.selection)))
     codes = attempt_codes(folder, folder / EARLIER, found.attempts, is_plain=wanted.is_anonymous)
     found = replace(found, codes=codes, titles=course_if_found(HERE, folder).titles)
@@ -151,7 +162,7 @@ def unseen_note(class_folder: Path) -> str:
     }
     if not several:
         return ""
-    again = attempts(iterate_results(path), looks.before(counts), several)
+    again = attempts(iterate_results(path), looks.before(counts).lines(), several)
     found = [change for change in changes(again) if Cause.SUBMISSION not in change.causes]
     if not found:
         return ""
@@ -162,12 +173,32 @@ def unseen_note(class_folder: Path) -> str:
     )
 
 
-def _found(
-    folder: Path, lines: Mapping[Key, int], seen: Mapping[str, int], selection: Selection
-) -> ClassChanges:
-    from ..nbgrader import human_work
+def _manual_scores(
+    folder: Path, lines: Mapping[Key, int], work: HumanWork, assignment: str | None
+) -> ManualScores:
+    """Returns the entries that change scores, for one assignment or for all."""
+    withdrawn = read_withdrawals(folder)
+    return {
+        (student, name, f"{exercise}/{question}"): f"{grade.score} {grade.extra_credit}"
+        for (student, name, exercise, question), grade in work.grades.items()
+        if grade.changes_score
+        and (student, name) in lines
+        and (student, name) not in withdrawn
+        and assignment in (None, name)
+    }
 
-    work = human_work(folder)
+
+def _place(change: Change) -> ManualKey:
+    return change.student, change.assignment, f"{change.exercise}/{change.question}"
+
+
+def _found(
+    folder: Path,
+    lines: Mapping[Key, int],
+    seen: Mapping[str, int],
+    selection: Selection,
+    work: HumanWork,
+) -> ClassChanges:
     by_hand = {(student, assignment) for student, assignment, *_ in work.grades}
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     chosen = select(last_class_results(folder), roster, withdrawn, selection)

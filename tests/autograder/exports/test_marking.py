@@ -274,3 +274,22 @@ def test_an_answer_to_grade_is_not_listed_again_for_review(term: Term) -> None:
         gradebook.db.commit()
     (one,) = autograder.graders_work(term.folder).waiting
     assert (one.why, one.question) == ("to grade", "masking/causal_mask")
+
+
+def test_changes_remembers_the_manual_scores_that_were_seen(term: Term) -> None:
+    def seen() -> list[tuple[str, float]]:
+        manual = class_changes(term.folder).manual
+        return [(one.student, one.after.points) for one in manual if one.after]
+
+    term.mark("ada", "mask_scores", points=1.0)
+    assert seen() == seen() == [("ada", 1.0)]
+    term.mark("ben", "mask_scores", points=1.5)
+    assert seen() == seen() == [("ben", 1.5)]
+    term.mark("ada", "mask_scores", points=0.5)
+    assert seen() == [("ada", 0.5)]
+    term.mark("ada", "mask_scores", points=1.0)
+    assert seen() == [("ada", 1.0)]
+    with (term.folder / "results.jsonl").open("a") as file:
+        file.write((term.folder / "results.jsonl").read_text().splitlines()[2] + "\n")
+    assert seen() == []
+    assert len(class_changes(term.folder, since_first=True).manual) == 2
