@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..classroom import Lateness, Person
 from ..records import Key, SubmissionResult
 from ..results.last import keys_of, last_of
+from ..results.manual import HumanWork
 from ..results.wording import title_of
 
 
@@ -24,6 +25,7 @@ class Missing(enum.StrEnum):
 class Grades:
     """The last result for each student and assignment, and other information about the class.
 
+    `human` contains graders' entries and late penalties, which the results already include.
     `absent` contains the names of people without any result. `people` contains each student's entry
     in the roster, and `known_as` contains each student's other names. `zero_for` contains the
     assignments for which a missing submission may count as zero, and `not_due` contains those that
@@ -35,7 +37,7 @@ class Grades:
 
     results: Sequence[SubmissionResult]
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
-    penalties: Mapping[Key, float] = field(default_factory=dict)
+    human: HumanWork = field(default_factory=HumanWork)
     absent: tuple[str, ...] = ()
     missing: Missing = Missing.KEEP
     zero_for: frozenset[str] = frozenset()

@@ -14,11 +14,12 @@ from ..results.manual import HumanWork, Request
 from ..results.wording import (
     NEXT_STEPS,
     VERDICT_WORDS,
-    amount,
     exercise_advice,
-    points_text,
+    grader_texts,
+    penalty_text,
     readable_test,
     shortened,
+    worth_text,
 )
 
 _WIDTH = 78
@@ -48,13 +49,11 @@ def arrival_sentence(late: Lateness, due: DueDate | None = None) -> str:
 
 
 def _lines(result: SubmissionResult, title: str, human: HumanWork, arrival: str) -> Iterator[str]:
-    yield f"{title}: {points_text(result.score, result.max_score)} points"
+    yield f"{title}: {worth_text(result.score, result.max_score)}"
     yield f"Feedback for {' '.join(result.student.split())}"
     if arrival:
         yield arrival
-    if penalty := human.penalty(result):
-        points = number_of(amount(penalty), "point")
-        yield f"Deducted because this was submitted late: {points}."
+    yield from filter(None, (penalty_text(human.penalty(result)),))
     yield from result.notes
     yield from _second_look(human.asked(result.key, ""))
     for exercise in result.exercises:
@@ -66,10 +65,8 @@ def _lines(result: SubmissionResult, title: str, human: HumanWork, arrival: str)
         for question in exercise.questions:
             yield from _question(question) if not advice else [_not_judged(question)]
             grade = human.of(result, exercise.exercise, question.question)
-            if grade.changes_score:
-                yield "  A grader set the points for this question."
-            if grade.comment:
-                yield from _wrapped(f"A grader wrote: {grade.comment}")
+            for text in grader_texts(grade):
+                yield from _wrapped(text)
             place = f"{exercise.exercise}/{question.question}"
             yield from _second_look(human.asked(result.key, place))
 
@@ -81,12 +78,12 @@ def _second_look(requests: Iterable[Request]) -> Iterator[str]:
 
 
 def _not_judged(question: QuestionResult) -> str:
-    points = f"{points_text(question.score, question.max_score)} points"
+    points = worth_text(question.score, question.max_score)
     return f"* {question.question}: not checked, {points}"
 
 
 def _question(question: QuestionResult) -> Iterator[str]:
-    points = f"{points_text(question.score, question.max_score)} points"
+    points = worth_text(question.score, question.max_score)
     yield f"* {question.question}: {VERDICT_WORDS[question.verdict]}, {points}"
     if question.verdict is Verdict.CORRECT:
         return

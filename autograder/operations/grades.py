@@ -24,6 +24,7 @@ from ..deadlines import late_by
 from ..exports import Grades, Missing
 from ..records import DueDate, Key, SubmissionResult
 from ..results.last import keys_of
+from ..results.manual import HumanWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,14 @@ def class_grades(
     chosen = selected(class_folder, results, wanted.selection)
     keys = keys_of(chosen)
     arrivals = class_lateness(class_folder, keys) if class_folder.is_dir() else {}
-    penalties = human_work(class_folder).penalties if class_folder.is_dir() else {}
+    human = human_work(class_folder) if class_folder.is_dir() else HumanWork()
     if wanted.is_anonymous:
         names = pseudonyms(student for student, _ in keys)
+        penalties = {(names[s], a): off for (s, a), off in human.penalties.items() if s in names}
         return Grades(
             results=anonymous(chosen, names),
             arrivals={(names[s], a): late for (s, a), late in arrivals.items()},
-            penalties={(names[s], a): off for (s, a), off in penalties.items() if s in names},
+            human=HumanWork(penalties=penalties),  # a comment may contain a name
             missing=wanted.missing,
         )
     assignments = {assignment for _, assignment in keys}
@@ -87,7 +89,7 @@ def class_grades(
     return Grades(
         results=chosen,
         arrivals=arrivals,
-        penalties=penalties,
+        human=human,
         absent=absent,
         missing=wanted.missing,
         zero_for=frozenset(assignments - set(not_due)),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..counts import number_of
 from ..records import ExerciseResult, ExerciseStatus, Verdict
+from .manual import HumanGrade
 
 VERDICT_WORDS: dict[Verdict, str] = {
     Verdict.CORRECT: "Correct",
@@ -89,6 +91,24 @@ def amount(points: float) -> str:
 def points_text(points: float, most: float) -> str:
     """Formats points with their maximum: `1.5 of 2`."""
     return f"{amount(points)} of {amount(most)}"
+
+
+def worth_text(points: float, most: float) -> str:
+    """Formats points with their maximum and the noun: `1.5 of 2 points`."""
+    return f"{amount(points)} of {number_of(amount(most), 'point')}"
+
+
+def penalty_text(points: float) -> str:
+    """Says how many points were deducted for lateness, or returns "" if none were."""
+    off = number_of(amount(points), "point")
+    return f"Deducted because this was submitted late: {off}." if points else ""
+
+
+def grader_texts(grade: HumanGrade) -> tuple[str, ...]:
+    """Says whether a grader set the points for a question, and what the grader wrote."""
+    points = "A grader set the points for this question." if grade.changes_score else ""
+    comment = f"A grader wrote: {grade.comment}" if grade.comment else ""
+    return tuple(filter(None, (points, comment)))
 
 
 def mistake_text(name: str | None) -> str:

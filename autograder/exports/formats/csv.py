@@ -134,4 +134,4 @@ def _values(grades: Grades, result: SubmissionResult) -> dict[str, Value]:
         return cells
     total, maximum = f"{name}/total", f"{name}/maximum"
     cells |= {**_questions(result), total: result.score, maximum: result.max_score}
-    return {**cells, f"{name}/penalty": grades.penalties.get(key, "")}
+    return {**cells, f"{name}/penalty": grades.human.penalties.get(key, "")}

@@ -10,7 +10,16 @@ from ...errors import UserError
 from ...escaping import for_file_name, for_json
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
-from ...results.wording import VERDICT_WORDS, points_text, readable, readable_test, why_not_judged
+from ...results.manual import HumanWork
+from ...results.wording import (
+    VERDICT_WORDS,
+    grader_texts,
+    penalty_text,
+    readable,
+    readable_test,
+    why_not_judged,
+    worth_text,
+)
 from ..class_grades import Grades
 from ..export_tables import Exported
 
@@ -31,19 +40,27 @@ def write(grades: Grades, path: Path) -> Exported:
                 f"{path} can contain only one submission, but there are {len(own)}: choose one "
                 "with --student and --assignment, or give a folder"
             )
-        return Exported(path, tuple(_write_one(own[0], path)))
-    notes = [note for result in own for note in _write_one(result, _place(path, result))]
+        return Exported(path, tuple(_write_one(own[0], path, grades.human)))
+    notes = [
+        note for result in own for note in _write_one(result, _place(path, result), grades.human)
+    ]
     return Exported(path, tuple(notes))
 
 
-def document(result: SubmissionResult) -> dict[str, Any]:
+def document(result: SubmissionResult, human: HumanWork | None = None) -> dict[str, Any]:
     """Returns the content of `results.json`, with the final score after any manual changes."""
+    work = human or HumanWork()
+    by_hand = [
+        f"{exercise.exercise}/{question.question}: {' '.join(texts)}"
+        for exercise, question in result.questions()
+        if (texts := grader_texts(work.of(result, exercise.exercise, question.question)))
+    ]
     advice = [a for exercise in result.exercises if (a := why_not_judged(exercise))]
-    summary = f"{points_text(result.score, result.max_score)} points"
+    summary = [worth_text(result.score, result.max_score), penalty_text(work.penalty(result))]
     return {
         "score": result.score,
         "execution_time": max(1, round(result.seconds)),
-        "output": "\n".join([summary, *result.notes, *advice]),
+        "output": "\n".join(filter(None, [*summary, *result.notes, *advice, *by_hand])),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -63,13 +80,13 @@ def _place(folder: Path, result: SubmissionResult) -> Path:
     )
 
 
-def _write_one(result: SubmissionResult, path: Path) -> Iterator[str]:
+def _write_one(result: SubmissionResult, path: Path, human: HumanWork) -> Iterator[str]:
     if result.status is SubmissionStatus.FAILED:
         path.unlink(missing_ok=True)  # it would contain the score from an earlier export
         whose = f"{result.student!r}, {result.assignment}"
         yield f"{whose}: the grader failed, so there is no results.json; grade it again"
         return
-    replace_file(path, for_json(document(result), indent=2) + "\n")
+    replace_file(path, for_json(document(result, human), indent=2) + "\n")
 
 
 def _tests(place: str, exercise: ExerciseResult) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,8 @@ from ...errors import UserError
 from ...escaping import for_file_name, for_html
 from ...records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
 from ...results.last import keys_of, results_of
-from ...results.wording import VERDICT_WORDS, points_text
+from ...results.manual import HumanWork
+from ...results.wording import VERDICT_WORDS, grader_texts, penalty_text, points_text
 from ..class_grades import Grades
 from ..export_tables import Exported, number, same_number, write_csv
 from ..roster import Platform, Roster, Row, label, match_grades
@@ -66,12 +67,12 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
             before = person.get(_GRADE, "")
             row = {**person, _GRADE: grades.missing_cell(student, assignment, before)}
         else:
-            row = {**person, **_judged(result)}
+            row = {**person, **_judged(result, grades.human)}
         rows.append([row.get(column, "") for column in columns])
         if result is not None:
             doubts |= dict.fromkeys(_doubts(person, result))
     for student in matching.left_over:
-        row = _new_row(graded[own[student]])
+        row = _new_row(graded[own[student]], grades.human)
         rows.append([row.get(column, "") for column in columns])
     target = path / for_file_name(names[0], ".csv") if names and path.suffix != ".csv" else path
     waits = bool(matching.doubts or doubts)
@@ -80,33 +81,33 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
 
 def _new_rows(grades: Grades, assignment: str) -> Iterator[list[str]]:
     for result in results_of(grades.results, lambda key: key[1] == assignment):
-        row = _new_row(result)
+        row = _new_row(result, grades.human)
         yield [row.get(column, "") for column in _COLUMNS]
 
 
-def _new_row(result: SubmissionResult) -> dict[str, str]:
+def _new_row(result: SubmissionResult, human: HumanWork) -> dict[str, str]:
     return {
         _NAME: result.student,
         _MAXIMUM: number(result.max_score),
         _CAN_CHANGE: "Yes",
-        **_judged(result),
+        **_judged(result, human),
     }
 
 
-def _judged(result: SubmissionResult) -> Mapping[str, str]:
+def _judged(result: SubmissionResult, human: HumanWork) -> Mapping[str, str]:
     """Returns the cells for the grade and the comment, or no cells if the grader failed."""
     if result.status is SubmissionStatus.FAILED:
         return {}
-    return {_GRADE: number(result.score), _COMMENT: _comment(result)}
+    return {_GRADE: number(result.score), _COMMENT: _comment(result, human)}
 
 
-def _comment(result: SubmissionResult) -> str:
+def _comment(result: SubmissionResult, human: HumanWork) -> str:
     """Returns the comment with all text escaped, because Moodle shows it as HTML."""
-    lines = [
-        f"{for_html(exercise.exercise)}/{_question(question)}"
-        for exercise, question in result.questions()
-    ]
-    return "<br>".join(lines)
+    lines = [penalty_text(human.penalty(result))]
+    for exercise, question in result.questions():
+        by_hand = grader_texts(human.of(result, exercise.exercise, question.question))
+        lines.append(" ".join([f"{exercise.exercise}/{_question(question)}", *by_hand]))
+    return "<br>".join(for_html(" ".join(line.split())) for line in lines if line)
 
 
 def _question(question: QuestionResult) -> str:
@@ -114,7 +115,7 @@ def _question(question: QuestionResult) -> str:
     text = f"{question.question}: {points}. {VERDICT_WORDS[question.verdict]}."
     if question.hint and question.verdict is not Verdict.CORRECT:
         text += f" {question.hint}"
-    return for_html(" ".join(text.split()))
+    return text
 
 
 def _doubts(person: Row, result: SubmissionResult) -> Iterable[str]:

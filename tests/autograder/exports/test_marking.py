@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -293,3 +294,16 @@ def test_changes_remembers_the_manual_scores_that_were_seen(term: Term) -> None:
         file.write((term.folder / "results.jsonl").read_text().splitlines()[2] + "\n")
     assert seen() == []
     assert len(class_changes(term.folder, since_first=True).manual) == 2
+
+
+@pytest.mark.parametrize("platform", ["moodle", "gradescope"])
+def test_a_platforms_comment_has_the_penalty_and_the_graders_words(
+    term: Term, platform: str
+) -> None:
+    term.mark("ben", "mask_scores", points=1.0, comment="A <line> is missing.")
+    written = autograder.export(platform, term.folder, course=term.course.root)
+    texts = "".join(p.read_text() for p in written.path.rglob("*") if p.is_file())
+    assert "Deducted because this was submitted late: 2.5 points." in texts
+    words = html.unescape(texts)
+    assert "A grader set the points for this question. A grader wrote: A <line> is" in words
+    assert ("<line>" in texts) is (platform == "gradescope")
