@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from ..counts import number_of
 from ..escaping import visible
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ class Screen:
             self.say(f"{name} {bar}{item.passed} of {len(item.questions)}{_points(progress, item)}")
         passes = f"{progress.passed} of {progress.questions} questions pass their public checks"
         got = [progress.worth(item) for item in progress.exercises]
-        reach = f", for up to {sum(g for g, _ in got):g} of {sum(a for _, a in got):g} points"
+        total = f"{sum(a for _, a in got):g}"
+        reach = f", for up to {sum(g for g, _ in got):g} of {number_of(total, 'point')}"
         self.prose(passes + reach * bool(progress.points))
         if progress.next:
             name = progress.next.exercise
@@ -130,7 +132,7 @@ def _points(progress: Progress, item: CheckedExercise) -> str:
     if not progress.points:
         return ""
     got, of = progress.worth(item)
-    return f", {got:g} of {of:g} points"
+    return f", {got:g} of {number_of(f'{of:g}', 'point')}"
 
 
 def _can_show(signs: str, console: Console) -> bool:

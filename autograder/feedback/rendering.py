@@ -13,7 +13,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ..counts import number_of
 from ..escaping import for_html
-from ..results.wording import amount, readable, readable_test, title_of
+from ..results.wording import (
+    amount,
+    penalty_text,
+    readable,
+    readable_test,
+    title_of,
+    worth_text,
+)
 
 
 def render(template: str, **values: Any) -> str:
@@ -74,4 +81,5 @@ def _environment() -> Environment:
         finalize=_escaped,
     )
     environment.filters |= {"amount": amount, "readable": readable, "test_name": readable_test}
+    environment.filters |= {"worth": worth_text, "penalty": penalty_text, "number_of": number_of}
     return environment

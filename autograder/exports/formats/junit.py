@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from ...escaping import for_xml
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
-from ...results.wording import VERDICT_WORDS, points_text, readable_test, why_not_judged
+from ...results.wording import VERDICT_WORDS, readable_test, why_not_judged, worth_text
 from ..class_grades import Grades
 from ..export_tables import Exported
 
@@ -79,7 +79,7 @@ def _suite(place: str, exercise: ExerciseResult) -> ET.Element:
 
 
 def _failure(case: ET.Element, question: QuestionResult, text: str) -> None:
-    points = f"{points_text(question.score, question.max_score)} points"
+    points = worth_text(question.score, question.max_score)
     message = f"{VERDICT_WORDS[question.verdict]}: {points} for {question.question}"
     failure = _element("failure", message=message, type=question.verdict.value)
     failure.text = for_xml(text)

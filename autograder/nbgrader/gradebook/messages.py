@@ -12,6 +12,7 @@ from ...results.wording import (
     readable_test,
     shortened,
     why_not_judged,
+    worth_text,
 )
 
 _LONGEST_MESSAGE = 2_000
@@ -54,7 +55,7 @@ def _explanation(question: QuestionResult) -> list[str]:
 
 
 def _headline(question: QuestionResult) -> str:
-    points = f"{points_text(question.score, question.max_score)} points"
+    points = worth_text(question.score, question.max_score)
     return f"{question.question}: {VERDICT_WORDS[question.verdict]}, {points}."
 
 

@@ -221,7 +221,7 @@ def test_graders_entries_and_the_late_penalty_count_and_are_shown(
     page = write_feedback(course, class_folder, [result], human)[0]
     words = text_of(page.read_text())
     assert "5 of 6 points" in words
-    assert "Deducted because this was submitted late: 1 points." in words
+    assert "Deducted because this was submitted late: 1 point." in words
     assert "A grader set the points for this question. A grader wrote: Nice <i>try</i>" in words
     plain = " ".join(page.with_suffix(".txt").read_text().split())
     assert "A grader set the points for this question. A grader wrote: Nice <i>try</i>" in plain
@@ -268,3 +268,16 @@ def test_nothing_in_the_plain_text_controls_a_terminal(
     text = path.with_name("feedback.txt").read_text(encoding="utf-8")
     assert "Feedback for esc" in text and "wanted" in text and "look at" in text
     assert not [sign for sign in text if not sign.isprintable() and sign != "\n"]
+
+
+def test_pages_say_one_point_and_two_points(
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
+) -> None:
+    result = make_result("ada", (2.0, 0.0, 2.0))
+    masking, dropout = result.exercises
+    one = replace(dropout.questions[0], score=1.0, max_score=1.0)
+    small = replace(dropout, questions=(one,), score=1.0, max_score=1.0)
+    page = write_feedback(course, class_folder, [replace(result, exercises=(masking, small))])[0]
+    for text in (text_of(page.read_text()), page.with_suffix(".txt").read_text()):
+        assert "1 of 1 point" in text and "1 of 1 points" not in text
+        assert "2 of 2 points" in text
