@@ -8,7 +8,7 @@ work replaces another student's.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -93,7 +93,7 @@ class Sorting:
         self._fit: defaultdict[str, set[str]] = defaultdict(set)
         self._strays: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._unplaced: list[tuple[Owner, str, str]] = []
-        self._refused: list[RefusedFile] = []
+        self._refused: list[tuple[str, str, Owner | None]] = []
         self._others: list[tuple[Owner, DownloadEntry, OwnedFile, str]] = []
 
     @property
@@ -135,9 +135,9 @@ class Sorting:
         only file.
         """
         if owner is None or reason == OF_A_SYSTEM:
-            self._refused.append(RefusedFile(path, reason))
+            self._refused.append((path, reason, None))
         elif _may_be_an_answer(path):
-            self._refused.append(RefusedFile(path, reason, owner.student))
+            self._refused.append((path, reason, owner))
         else:
             self._unplaced.append((owner, path, reason))
 
@@ -325,7 +325,12 @@ class Sorting:
         self._refuse_unplaced()
         lines = Counter[str]()
         kept: list[RefusedFile] = []
-        for item in self._refused:
+        names = self._names_of([owner for _, _, owner in self._refused if owner])
+        every = [
+            RefusedFile(path, reason, names[owner.key] if owner else "")
+            for path, reason, owner in self._refused
+        ]
+        for item in every:
             owner = item.path.partition("/")[0]
             lines[owner] += 1
             if lines[owner] <= _LINES:
@@ -335,7 +340,7 @@ class Sorting:
             for owner, count in lines.items()
             if count > _LINES
         ]
-        losses = (item for item in self._refused if item.student)
+        losses = (item for item in every if item.student)
         missing = {item.student: item for item in losses}.keys() - {i.student for i in kept}
         return (*kept, *(RefusedFile(s, "files were left out", s) for s in sorted(missing)))
 
@@ -343,9 +348,14 @@ class Sorting:
         """Rejects the unplaced files; they count as missing work if a student has no other file."""
         have_files = {pile.owner.key for pile in self.piles}
         for owner, path, reason in self._unplaced:
-            misses = "" if owner.key in have_files else owner.student
-            self._refused.append(RefusedFile(path, reason, misses))
+            self._refused.append((path, reason, None if owner.key in have_files else owner))
         self._unplaced.clear()
+
+    def _names_of(self, owners: Iterable[Owner]) -> dict[str, str]:
+        """Returns the names in the class of the owners of rejected files, by the owners' keys."""
+        names = {pile.owner.key: pile.student for pile in self.piles}
+        others = {owner.key: owner for owner in owners if owner.key not in names}
+        return names | {key: self._students.name(own, "") for key, own in others.items()}
 
 
 def _why_unused(lost: _Claim, used: _Claim) -> tuple[str, bool]:

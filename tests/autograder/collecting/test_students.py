@@ -366,3 +366,16 @@ def test_a_group_collected_before_the_roster_can_be_split(tmp_path: Path) -> Non
     shutil.rmtree(course / "submitted" / "Blue Team")
     bring(course, {"Blue Team/masking.py": "1"})
     assert students(course) == {"jm", "za"}
+
+
+def test_missing_work_is_reported_with_the_name_in_the_class(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    course.mkdir()
+    people = "student,name,number\nada1,Ada King,101\neva,Eva M,102\n"
+    (course / "roster.csv").write_text(people)
+    archive = tmp_path / "canvas.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("kingada_101_5001_mine.py", "1")
+        made.writestr("mey_late_102_5002_work.ipynb", "2")
+    report = collect([archive], course / "submitted", COURSE)
+    assert report.missing == ("ada1", "eva")
