@@ -20,9 +20,11 @@ from sqlalchemy import select
 from traitlets.config import Config
 
 from ...classroom import (
+    Allowances,
     Lateness,
     arrival,
     count_late_days,
+    grant_extension,
     lateness,
     lateness_lines,
     marked_late,
@@ -168,7 +170,25 @@ def take_late_days(class_folder: Path, dated: Sequence[Assignment]) -> tuple[str
     dates = {key: allowances.duedate(key, names[key[1]]) for key in keys}
     found = class_lateness(class_folder, keys, dated, with_late_days=False)
     ends = {key: (one.submitted, one.due) for key, one in found.items()}
-    return count_late_days(class_folder, budget, ends, dates)
+    lines = count_late_days(class_folder, budget, ends, dates)
+    taken = read_late_days(class_folder).keys()
+    _keep_extensions(class_folder, [key for key in keys if key in taken], allowances, dated)
+    return lines
+
+
+def _keep_extensions(
+    class_folder: Path, keys: Sequence[Key], allowances: Allowances, dated: Sequence[Assignment]
+) -> None:
+    """Copies extensions that are only in the gradebook to the class's table.
+
+    The late days in `keys` begin after these extensions, but recording them replaces the extension
+    in the gradebook.
+    """
+    dates = {assignment.name: assignment.duedate for assignment in dated}
+    extensions = _held(load_settings(class_folder).db_url).extensions if keys else {}
+    for key in keys:
+        if key in extensions and allowances.of(*key, dates[key[1]]) is None:
+            grant_extension(class_folder, key, extensions[key], "from nbgrader's gradebook")
 
 
 def lateness_report(

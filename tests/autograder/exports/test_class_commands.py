@@ -278,6 +278,21 @@ def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     assert term.scores()["ben"] > 0
 
 
+def test_late_days_begin_after_an_extension_in_the_gradebook(term: Term) -> None:
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        gradebook.grant_extension("masks", "ben", days=1)
+    stamp = term.folder / "submitted" / "ben" / "masks" / "timestamp.txt"
+    stamp.write_text("2026-05-02 10:30:00 UTC")
+    autograder.record(term.folder, course=term.course.root)
+    assert term.grades()["ben"]["masks/late"] == "30 min"
+    (term.folder / "class.toml").write_text("late_days = 1\n")
+    for _ in range(2):
+        autograder.record(term.folder, course=term.course.root)
+        row = term.grades()["ben"]
+        assert (row["masks/late"], row["masks/late_days"]) == ("", "1")
+        assert term.scores()["ben"] > 0
+
+
 @pytest.mark.parametrize("rules", [None, "late_days = 0\n", 'counts = "last"\n'])
 def test_late_days_end_with_their_budget(term: Term, rules: str | None) -> None:
     path = term.folder / "class.toml"
