@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...counts import number_of
-from ...suite.raised import OTHER_ARGUMENTS, TABLE, cause_of, kind_of
+from ...suite.raised import TABLE, cause_of, kind_of
+from ...suite.raised_table import OTHER_ARGUMENTS
 from .families.step_tables import CHECK, IN_PLACE, OTHER_ERROR
 from .families.words import id_of, is_family, lead_of, words_of
 from .known import KnownMistakes
