@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,7 +10,7 @@ from ...counts import number_of
 from ...suite.raised import TABLE, cause_of, kind_of
 from ...suite.raised_table import OTHER_ARGUMENTS
 from .families.step_tables import CHECK, IN_PLACE, OTHER_ERROR
-from .families.words import id_of, is_family, lead_of, words_of
+from .families.words import id_of, lead_of, words_of
 from .known import KnownMistakes
 from .probe import ProbeReplies
 from .record import OF_GRADIENTS, UNCHANGED, AnswerRecord, Call
@@ -146,7 +147,9 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
 
 def is_description(name: str) -> bool:
     """Returns whether the name of a family, or of a row from this module, is `name`."""
-    return is_family(name) or name in _IDS or bool(_MADE_IDS.fullmatch(name))
+    with contextlib.suppress(KeyError, TypeError):
+        return bool(words_of(name))
+    return name in _IDS or bool(_MADE_IDS.fullmatch(name))
 
 
 def _of_family(key: str) -> Row:

@@ -36,10 +36,6 @@ RARE = len(FREQUENT)
 SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
 
 
-def is_family(key: str) -> bool:
-    return isinstance(_WORDS.get(key), dict)
-
-
 def words_of(key: str) -> str:
     """Returns a description of a family's effect that can follow "This answer behaves as if"."""
     words: str = _WORDS[key]["words"]
