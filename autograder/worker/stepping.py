@@ -114,13 +114,15 @@ class _HeldResult:
     def returned(self) -> Any:
         """Returns a copy of the result, including changes that a later call has made.
 
-        Restores the result's original values, because an earlier call may have returned the same
-        object.
+        If a later call has undone the caller's change, returns the changed numbers instead, because
+        the later call has written into the result. Restores the result's original values, because
+        an earlier call may have returned the same object.
         """
         if self._before is self._value:
             return self._value
         if not _is_untouched(self._value, self._after):
-            return copy_of(self._value)
+            is_undone = _is_untouched(self._value, self._before)
+            return self._after if is_undone else copy_of(self._value)
         if isinstance(self._value, dict):
             self._value.update(self._before)
         for leaf, before in zip(self._leaves, tensors_in(self._before), strict=False):

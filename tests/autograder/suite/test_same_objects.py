@@ -127,6 +127,16 @@ def test_a_later_call_that_changes_a_result_is_noticed() -> None:
     assert first.tolist() == [1.0, 1.0]
 
 
+def test_a_later_call_that_undoes_the_callers_change_is_noticed() -> None:
+    result, vocabulary = torch.zeros(2), dict[str, int]()
+    calls = [([torch.ones(2)], None)] * 2
+    first, second = stepping.steps(result.copy_, calls)
+    assert first.tolist() != [1.0, 1.0] and second.tolist() == [1.0, 1.0]
+    words: list[tuple[list[Any], None]] = [(["a"], None)] * 2
+    first, second = stepping.steps(lambda word: vocabulary.update({word: 1}) or vocabulary, words)
+    assert first != {"a": 1} and second == {"a": 1}
+
+
 def test_changing_a_result_shows_what_an_answer_kept() -> None:
     kept = {1: torch.ones(2), 2: torch.zeros(2)}
     calls = [([1], None), ([2], None), ([1], None)]
