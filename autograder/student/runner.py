@@ -38,6 +38,7 @@ from .grading_sandbox import as_in_grading
 from .known_mistakes import Answers, comparable_chance, sentence_of
 from .last_call import RecordedCall, Recorder
 from .misnamed import read_from_outside
+from .own_dtype import default_dtype
 from .quiet_output import LimitedOutput, quiet
 from .time_limit import SECONDS, CheckTimeout, limited
 
@@ -123,7 +124,12 @@ def step_to_trace(
 
 
 def _run(suite: Path, run: _Run, *more: object) -> _Run:
-    with tempfile.TemporaryDirectory() as folder, quiet(run.output), _own_settings():
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        quiet(run.output),
+        _own_settings(),
+        default_dtype(torch.float32),  # whatever the answers' file has set
+    ):
         settings = Path(folder) / "pytest.ini"
         settings.write_text("[pytest]\n", encoding="utf-8")
         code = pytest.main(

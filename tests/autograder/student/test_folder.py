@@ -70,6 +70,22 @@ def test_a_default_dtype_affects_only_its_own_file(folder: Path) -> None:
     assert [question.standing for question in halves.questions] == [Standing.PASSED]
 
 
+@pytest.mark.parametrize(
+    ("divisor", "standing"),
+    [("2.0", Standing.PASSED), ("torch.full(x.shape, 2.0)", Standing.FIX)],
+)
+def test_a_default_dtype_affects_answers_but_no_checks(
+    folder: Path, divisor: str, standing: Standing
+) -> None:
+    suite = folder / "checks" / "test_halves.py"
+    text = suite.read_text(encoding="utf-8").replace("import pytest\n", "import pytest, torch\n")
+    text = text.replace("[6.0], 3.0", "[torch.tensor([6.0])], torch.tensor([3.0])")
+    suite.write_text(text, encoding="utf-8")
+    setting = "import torch\ntorch.set_default_dtype(torch.float64)\n"
+    write(folder, "halves.py", f"{setting}def half(x):\n    return x / {divisor}\n")
+    assert half(folder).standing is standing
+
+
 def test_answers_pass_in_notebooks(folder: Path) -> None:
     answer_in_notebook(folder, "halves", "half", "%time\ndef half(x):\n    return x / 2.0")
     assert half(folder).standing is Standing.PASSED
