@@ -1,8 +1,9 @@
-"""Makes checks refuse the operations that the grading sandbox refuses, with the same errors.
+"""Makes checks treat answers as grading does, and refuse the same operations with the same errors.
 
 Otherwise, an answer that writes a file, opens a connection or starts a process would pass its
 checks but get no points. Because the errors are the same, code that handles them works both in
-checks and during grading.
+checks and during grading. And as during grading, a default dtype that a file sets affects the
+answers, but not the numbers that checks create.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MethodType
 from typing import Any
 
 import torch
 
+from ..suite import Implementation
 from ..worker.compiler import not_compiling
 from ..worker.system_calls import ALLOWED
 
@@ -293,3 +295,39 @@ def _is_importing(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+@contextlib.contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Within the block, sets torch's default dtype."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def in_own_dtype(answers: Implementation) -> Implementation:
+    """Returns `answers`, which are called in the dtype that is the default when this is called.
+
+    As during grading, this setting affects the answers but not the numbers that checks create.
+    """
+    made: Any = _InDtype(answers, torch.get_default_dtype())
+    return made  # type: ignore[no-any-return]  # it has the methods of `answers`
+
+
+class _InDtype:
+    """Passes calls on to an implementation, or to a layer that the implementation has built."""
+
+    def __init__(self, inner: Any, dtype: torch.dtype) -> None:
+        self._inner, self._dtype = inner, dtype
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        return partial(self._called, found) if isinstance(found, MethodType) else found
+
+    def _called(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        with default_dtype(self._dtype):
+            value = function(*args, **kwargs)
+        return _InDtype(value, self._dtype) if hasattr(value, "forward") else value

@@ -15,7 +15,6 @@ from ..suite import Gradients, Implementation, Layer, Outcome, Step, WatchedCall
 from ..suite.implementation import PLAIN, GradientOptions
 from ..worker.execution import COPY
 from .known_mistakes import comparable_error, comparable_text
-from .own_dtype import in_own_dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class Recorder:
     """
 
     def __init__(self, inner: Implementation) -> None:
-        self._inner = in_own_dtype(inner)
+        self._inner = inner
         self.last: RecordedCall | None = None
         self.results: list[str] = []
 

@@ -34,11 +34,10 @@ from .check_results import (
     standing_of,
 )
 from .explaining import AnswerContext, cause_of, explained, is_stub
-from .grading_sandbox import as_in_grading
+from .grading_sandbox import as_in_grading, default_dtype, in_own_dtype
 from .known_mistakes import Answers, comparable_chance, sentence_of
 from .last_call import RecordedCall, Recorder
 from .misnamed import read_from_outside
-from .own_dtype import default_dtype
 from .quiet_output import LimitedOutput, quiet
 from .time_limit import SECONDS, CheckTimeout, limited
 
@@ -189,7 +188,7 @@ class _Run:
         self.output = LimitedOutput(most=Limits().output_bytes)
         self.problem: str | None = None
         self._failed_at: dict[str, RecordedCall | None] = {}
-        self._answers = Recorder(implementation)
+        self._answers = Recorder(in_own_dtype(implementation))
         self._text = implementation.text
         self._around = around
         self._wanted = questions
@@ -200,7 +199,7 @@ class _Run:
 
     def start_again(self, implementation: LocalImplementation) -> None:
         """Discards all results; starts again with `implementation`, without explaining failures."""
-        self._answers = Recorder(implementation)
+        self._answers = Recorder(in_own_dtype(implementation))
         self._found, self._failed_at = {}, {}
         self._explains = False
 
