@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import autograder
 from autograder.records import Verdict
-from autograder.results.review import never_ran, reasons_to_look, waits_for_a_person
+from autograder.results.review import never_ran, reasons_to_look, unsettled_places
 from autograder.results.unnamed import unnamed_in
 
 MakeResult = Callable[..., autograder.SubmissionResult]
@@ -52,10 +52,10 @@ def test_a_reason_waits_until_a_person_has_acted(make_result: MakeResult) -> Non
     found = replace(
         make_result("ada"), exercises=(replace(first, questions=(slow, right)), *others)
     )
-    assert waits_for_a_person(found, ())
-    assert waits_for_a_person(found, [("masking", right.question), ("dropout", "dropout")])
-    assert not waits_for_a_person(found, [("masking", slow.question)])
+    assert unsettled_places(found, ())
+    assert unsettled_places(found, [("masking", right.question), ("dropout", "dropout")])
+    assert not unsettled_places(found, [("masking", slow.question)])
     unused = replace(make_result("ada"), notes=("look at homework1.pdf: nothing in it was used",))
-    assert waits_for_a_person(unused, ())
-    assert not waits_for_a_person(unused, [("dropout", "dropout")])
-    assert not waits_for_a_person(make_result("ada"), ())
+    assert unsettled_places(unused, ())
+    assert not unsettled_places(unused, [("dropout", "dropout")])
+    assert not unsettled_places(make_result("ada"), ())
