@@ -82,7 +82,8 @@ class Diagnosis:
         if not name:
             again = AskedAgain(self._known, result.question, asked)
             rows = again.rows() or of_causes(self._known, result.question, asked, beside=True)
-            name, hint = name_and_hint((), rows)
+            if rows:
+                name, hint = name_and_hint((), rows)
         misconception = f"{self._exercise.name}.{name}" if name else None
         return replace(result, misconception=misconception, hint=hint or None, behaviour=behaviour)
 

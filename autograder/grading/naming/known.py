@@ -29,8 +29,8 @@ from .families import Member, is_left_out, is_small, members
 from .families.details import words_in_details
 from .families.words import FREQUENT
 from .pairs import known_pairs
-from .probe import Probe, Replies, silence
-from .record import PASSED, AnswerRecord
+from .probe import Probe, Replies, events_of, replies_of, silence
+from .record import PASSED, AnswerRecord, Call, Request, answered
 from .rows import Row
 from .store import Store
 from .table import SAMPLES, Samples, Table, TableMaker
@@ -105,10 +105,13 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def facts(self, question: str, test: str) -> Sequence[RequestFacts | None]:
-        """Returns facts about a test's requests, as far as the suite declares the calls."""
+        """Returns facts about a test's requests, as far as the suite declares the calls.
+
+        There are none if the suite compares something other than the results themselves.
+        """
         requests = self.probe(question).requests[test]
         for traits in declarations(self._exercise.hidden_suite):
-            if traits.question == question:
+            if traits.question == question and traits.after is None:
                 return CallDeclaration(traits, self._namespace[question]).facts(requests)
         return [None] * len(requests)
 
@@ -171,6 +174,11 @@ class KnownMistakes:
         """Returns the solution's results in a test; each `time` has different random numbers."""
         probe = self.probe(question)
         return probe.answered(test, probe.ask(self._namespace, test, time=time))
+
+    def right_to(self, requests: Sequence[Request]) -> Call:
+        """Returns the solution's result for the last of some requests."""
+        replies = replies_of(self._namespace, Batch.of(requests))
+        return answered(events_of(requests, replies)).calls[-1]
 
     def answered(
         self, question: str, changed: Callable[[], Any], test: str, count: int | None = None

@@ -67,6 +67,8 @@ _ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 2
 #: how far outside the samples' range a share may be, in widths of the range, because one of an
 #: answer's hundreds of shares is often outside
 _WIDTHS = 1.5
+#: the largest share that an event may have although it is in none of the samples
+_RARE = 0.05
 #: the student's own words in a message: a line of code below the error, and the error's message
 _OWN_WORDS = re.compile(r"\nin \w+:[^\n]*|(?<=Error): [^\n]*")
 _DTYPE = re.compile(r"torch\.\w+")
@@ -209,11 +211,14 @@ def _is_near(figure: float, drawn: Sequence[float]) -> bool:
     """Returns whether a share is in or near the range of the shares that were drawn.
 
     If the shares that were drawn have only a few different values, such as 0 and 1, the share must
-    equal one of these values.
+    equal one of these values. If all of them are 0, the share may be small: in one of many samples,
+    all numbers of a row may be zero.
     """
     low, high = min(drawn), max(drawn)
     rounding = _ROUNDING * max(abs(low), abs(high), 1e-2)
     values = set(drawn)
+    if values == {0.0}:
+        return 0.0 <= figure <= _RARE
     if len(values) <= _FEW:
         return any(abs(figure - value) <= rounding for value in values)
     margin = _WIDTHS * (high - low) + rounding

@@ -1043,3 +1043,89 @@ class queries_dropped(_Right):
 class weights_dropped_twice(_Right):
     def weights(self, queries, keys):
         return self.dropout(super().weights(queries, keys))
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the entries above the diagonal with the entries on and above it: a token does not "
+    "see itself, and all weights of the first token are zero",
+    hint="Add up each row of the attention weights. Which token should the first token see?",
+)
+class first_row_is_zero(_Right):
+    def make_mask(self, size):
+        self.register_buffer("mask", torch.ones(size, size, dtype=torch.bool).triu())
+
+    def weights(self, queries, keys):
+        return super().weights(queries, keys).nan_to_num()
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a low score with minus infinity: masked scores become -30 and are then divided by "
+    "the square root of d_out",
+    hint="What does -30 become if d_out is 100? How far is it below the other scores?",
+)
+class minus_thirty(_Right):
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores.masked_fill(self.mask[:size, :size], -30.0)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a low score with minus infinity: masked scores become -50 and are then divided by "
+    "the square root of d_out",
+    hint="What does -50 become if d_out is 100? How far is it below the other scores?",
+)
+class minus_fifty(_Right):
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores.masked_fill(self.mask[:size, :size], -50.0)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a low score with minus infinity: masked scores become -100 and are then divided by "
+    "the square root of d_out",
+    hint="What does -100 become if d_out is 100? How far is it below the other scores?",
+)
+class minus_a_hundred(_Right):
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores.masked_fill(self.mask[:size, :size], -100.0)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a lower score with a hidden one: future scores are lowered by 30 and then divided by "
+    "the square root of d_out",
+    hint="What if a future score is 28 above the visible ones, or if d_out is 4096?",
+)
+class lowered_by_thirty(_Right):
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores - 30 * self.mask[:size, :size]
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a lower score with a hidden one: future scores are lowered by 50 and then divided by "
+    "the square root of d_out",
+    hint="What if a future score is 48 above the visible ones, or if d_out is 4096?",
+)
+class lowered_by_fifty(_Right):
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores - 50 * self.mask[:size, :size]
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a lower score with a hidden one: future scores are lowered by 100 and then divided "
+    "by the square root of d_out",
+    hint="What if a future score is 98 above the visible ones, or if d_out is 4096?",
+)
+class lowered_by_a_hundred(_Right):
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores - 100 * self.mask[:size, :size]

@@ -1078,3 +1078,108 @@ def hidden_before_a_large_root(queries, keys):
 def weights_masked(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
     return torch.softmax(scores, dim=-1).masked_fill(future, -torch.inf)
+
+
+# numbers that are not low enough, and a first row without weights
+
+
+@misconception(
+    "causal_attention_weights",
+    confuses="the entries above the diagonal with the entries on and above it: a token does not "
+    "see itself, and all weights of the first token are zero",
+    hint="Add up each row of your result. Which token should the first token see?",
+)
+def first_row_is_zero(queries, keys):
+    scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+    future = torch.ones_like(scores, dtype=torch.bool).triu()
+    return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1).nan_to_num()
+
+
+@misconception(
+    "causal_attention_weights",
+    confuses="a low score with minus infinity: masked scores become -30 and are then divided by "
+    "the square root of d",
+    hint="What does -30 become if d is 100? How far is it below the other scores?",
+)
+def masked_with_minus_thirty(queries, keys):
+    scores = queries @ keys.transpose(-2, -1)
+    future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
+    return torch.softmax(scores.masked_fill(future, -30.0) / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "causal_attention_weights",
+    confuses="a low score with minus infinity: masked scores become -50, and visible scores may be "
+    "almost as low",
+    hint="What weight does a masked score get if the only visible score is -49?",
+)
+def masked_with_minus_fifty(queries, keys):
+    scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+    future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
+    return torch.softmax(scores.masked_fill(future, -50.0), dim=-1)
+
+
+@misconception(
+    "causal_attention_weights",
+    confuses="a lower score with a hidden one: future scores are lowered by 30 and then divided by "
+    "the square root of d",
+    hint="What if a future score is 60 above the visible ones, or if d is 4096?",
+)
+def future_lowered_by_thirty(queries, keys):
+    scores = queries @ keys.transpose(-2, -1)
+    scores = scores - 30 * torch.ones_like(scores).triu(diagonal=1)
+    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "causal_attention_weights",
+    confuses="a lower score with a hidden one: future scores are lowered by 50 and then divided by "
+    "the square root of d",
+    hint="What if a future score is 60 above the visible ones, or if d is 4096?",
+)
+def future_lowered_by_fifty(queries, keys):
+    scores = queries @ keys.transpose(-2, -1)
+    scores = scores - 50 * torch.ones_like(scores).triu(diagonal=1)
+    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "mask_scores",
+    confuses="a low score with minus infinity: masked scores become -30, which a score may reach",
+    hint="What if a visible score is -40?",
+)
+def minus_thirty(scores):
+    future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
+    return scores.masked_fill(future, -30.0)
+
+
+@misconception(
+    "mask_scores",
+    confuses="a lower score with a hidden one: future scores are lowered by 30, so a future score "
+    "that is high enough stays visible",
+    hint="What if a future score is 60 above the visible ones?",
+)
+def lowered_by_thirty(scores):
+    return scores - 30 * torch.ones_like(scores).triu(diagonal=1)
+
+
+@misconception(
+    "mask_scores",
+    confuses="a lower score with a hidden one: future scores are lowered by 50, so a future score "
+    "that is high enough stays visible",
+    hint="What if a future score is 60 above the visible ones?",
+)
+def lowered_by_fifty(scores):
+    return scores - 50 * torch.ones_like(scores).triu(diagonal=1)
+
+
+@misconception(
+    "mask_and_renormalize",
+    confuses="a matrix of weights with a batch of them: the result always has a dimension for a "
+    "batch",
+    hint="Call it with weights of shape (3, 3). What is the shape of the result?",
+)
+def dimension_for_a_batch_in_the_mask(weights):
+    mask = torch.ones(weights.shape[-2:], dtype=weights.dtype).tril().unsqueeze(0)
+    visible = weights * mask
+    return visible / visible.sum(dim=-1, keepdim=True)
