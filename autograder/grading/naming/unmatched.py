@@ -167,7 +167,8 @@ def _of_kept_results(known: KnownMistakes, question: str, answers: ProbeReplies)
     """Returns a row for an answer that gives later calls the results of earlier ones.
 
     If results are kept by shape, calls with equal shapes have equal results even where the
-    solution's results differ, except after a caller has changed a result in place.
+    solution's results differ, except after a caller has changed a result in place. Results without
+    any number but 0 say little.
     """
     wrong: list[Request] = []
     equal: list[bool] = []
@@ -179,7 +180,8 @@ def _of_kept_results(known: KnownMistakes, question: str, answers: ProbeReplies)
         for request, own, asked in zip(known.probe(question).requests[test], *calls, strict=True):
             if not own.equals(asked):
                 wrong.append(request)
-            if is_drawn or request[0] != "call" or own.raised or asked.raised:
+            has_numbers = any(own.figures) and not own.raised and not asked.raised
+            if is_drawn or request[0] != "call" or not has_numbers:
                 continue
             own_before, asked_before = before.get(shapes := _shapes_of(request), (own, asked))
             before[shapes] = own, asked

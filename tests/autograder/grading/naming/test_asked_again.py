@@ -112,11 +112,12 @@ class _ContextDropped(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        split = [
+        queries, keys, values = (
             layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
             for layer in (self.W_query, self.W_key, self.W_value)
-        ]
-        heads = nn.functional.scaled_dot_product_attention(*split, is_causal=True)
+        )
+        attend = nn.functional.scaled_dot_product_attention
+        heads = attend(queries, keys, values, is_causal=True)
         result: torch.Tensor = self.out_proj(self.dropout(heads.transpose(1, 2).flatten(2)))
         return result
 
