@@ -6,17 +6,15 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-import torch
-from torch.utils._pytree import tree_map_only
-
 from ...counts import number_of
 from ...suite.raised import TABLE, cause_of, kind_of
 from ...suite.raised_table import OTHER_ARGUMENTS
 from .families.step_tables import CHECK, IN_PLACE, OTHER_ERROR
 from .families.words import id_of, lead_of, words_of
+from .kept_results import STEPS, of_kept_results
 from .known import KnownMistakes
 from .probe import ProbeReplies
-from .record import OF_GRADIENTS, UNCHANGED, AnswerRecord, Call, Request
+from .record import OF_GRADIENTS, UNCHANGED, AnswerRecord, Call
 from .rows import Row
 from .where import SHOWN, CallFacts, cases_of, where_right
 
@@ -49,12 +47,9 @@ MORE = "more_comes_back_than_is_asked_for"
 NOTHING = "nothing_comes_back"
 CONTAINER = "another_container_comes_back"
 DIMENSIONS = "{}_has_{}_dimensions_than_asked_for"
-_CALLS, _STEPS = ("call", "forward"), ("steps", "layer_steps")
-_FOLLOWING = (*_STEPS, *OF_GRADIENTS)
+_CALLS, _FOLLOWING = ("call", "forward"), (*STEPS, *OF_GRADIENTS)
 #: the minimum number of results that must show a common difference
 _ENOUGH = 3
-#: the share of calls that must have the result of an earlier call if results are kept
-_MOSTLY = 0.8
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
 _KINDS = re.compile(r"tuple\((?:(\{|None, )|(#\d+), |(?:tuple|list)\((#\d+(?:, #\d+)*)\), )")
 _DICT, _LIST = "a dict", "a list of numbers"
@@ -71,8 +66,6 @@ _Kind = int | tuple[int, ...] | None
 BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE, NOT_BY_CHANCE, SMALL_NUMBERS = (
     Row.shown(id_of(words), words, lead) for words, lead in SHOWN["again"]
 )
-#: the rows for an answer that keeps results by the shapes of tensors, or by the tensors themselves
-_BY_SHAPE, _BY_TENSOR = (Row.shown(id_of(words), words, lead) for words, lead in SHOWN["kept"])
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -137,7 +130,7 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
     wrong = _wrong(*_came_and_right(known, question, answers))
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _LEADS["gradients"], _GRADIENTS_WRONG)]
-    if kept := _of_kept_results(known, question, answers):
+    if kept := of_kept_results(known, question, answers):
         return kept
     if wrong and all(asked.raised and not own.raised for own, asked in wrong):
         return [_of_family(CHECK)]
@@ -163,45 +156,6 @@ def is_description(name: str) -> bool:
     return name in _IDS or bool(_MADE_IDS.fullmatch(name))
 
 
-def _of_kept_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row for an answer that gives later calls the results of earlier ones.
-
-    If results are kept by shape, calls with equal shapes have equal results even where the
-    solution's results differ, except after a caller has changed a result in place. Results without
-    any number but 0 say little.
-    """
-    wrong: list[Request] = []
-    equal: list[bool] = []
-    before: dict[str, tuple[Call, Call]] = {}
-    for test in known.tests(question):
-        right, again = (known.right(question, test, time) for time in (0, 1))
-        is_drawn = not right.equals(again)
-        calls = answers.answered(test).calls, right.calls
-        for request, own, asked in zip(known.probe(question).requests[test], *calls, strict=True):
-            if not own.equals(asked):
-                wrong.append(request)
-            has_numbers = any(own.figures) and not own.raised and not asked.raised
-            if is_drawn or request[0] != "call" or not has_numbers:
-                continue
-            own_before, asked_before = before.get(shapes := _shapes_of(request), (own, asked))
-            before[shapes] = own, asked
-            if not asked.equals(asked_before):
-                equal.append(own.form == own_before.form and own.figures == own_before.figures)
-    if wrong and all(map(_has_same_objects, wrong)):
-        return [_BY_TENSOR]
-    return [_BY_SHAPE] if sum(equal) >= max(_ENOUGH, len(equal) * _MOSTLY) else []
-
-
-def _has_same_objects(request: Request) -> bool:
-    """Returns whether a request makes several calls with the same objects as arguments."""
-    return request[0] in _STEPS and all(after is None for _, after in request[2])
-
-
-def _shapes_of(request: Request) -> str:
-    """Returns a request as text, with the shape of each tensor instead of its numbers."""
-    return str(tree_map_only(torch.Tensor, lambda tensor: (tensor.shape, tensor.dtype), request))
-
-
 def _of_family(key: str) -> Row:
     return Row.shown(id_of(key), words_of(key), lead_of(key))
 
@@ -220,7 +174,11 @@ _ON_PURPOSE = kind_of(["ValueError: raised on purpose"], "")
 _WORDS = (
     *(GRADIENTS, _ONLY_NAN, _DTYPES_WRONG, SHARED, OTHER_LAYERS, *SHOWN["parameters"]),
     *(ONE, SEVERAL, LESS, MORE, NOTHING, CONTAINER, OTHER_ARGUMENTS, _ON_PURPOSE),
-    *(*_FIRST_WORDS, *(row.shows for row in TABLE), *(words for words, _ in (*SHOWN["again"], *SHOWN["kept"]))),
+    *(
+        *_FIRST_WORDS,
+        *(row.shows for row in TABLE),
+        *(words for words, _ in (*SHOWN["again"], *SHOWN["kept"])),
+    ),
 )
 _IDS = frozenset(map(_short_id, _WORDS))
 #: ids that contain names from an answer or from a question
