@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 import torch
 
-from ...errors import AnswerFault, AnswerRaised, ContentError
+from ...errors import AnswerFault, AnswerRaised
 from ...records import Limits
 from ...sandbox import Budget
 from ...sandbox.replies import RAISED, Batch, RawReply, reply_in, value_of
@@ -30,9 +29,9 @@ from ...worker.answering import Worker, answer
 from ...worker.operator_watch import THREAD
 from .remote import RemoteImplementation, question_seed
 from .reply_agreement import Agreement, JointAgreement, agreement
-from .requests import RequestImplementation
+from .requests import RequestCopies, RequestImplementation, bytes_of
 from .right_answers import ReferenceSubstitution
-from .suites import Observer, RunTest, SuiteRunner
+from .suites import Observer, RunTest, SuiteRunner, failed_by_solution
 from .verdicts import TestOutcome
 
 #: a test is not planned if its requests have more bytes than this; the largest test needs 6 MB. A
@@ -76,11 +75,20 @@ class Plan:
     cpu_seconds: float
 
 
-def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = None) -> Rehearsal:
-    """Runs a suite, or one of its questions, against its solution, and records its requests."""
+def rehearse(
+    runner: SuiteRunner,
+    suite: Path,
+    seed: int,
+    only: str | None = None,
+    seeded: Callable[[str], tuple[Any, ...]] | None = None,
+) -> Rehearsal:
+    """Runs a suite, or one of its questions, against its solution, and records its requests.
+
+    `seeded`, if given, returns the request that sets the random seed for a test.
+    """
     solution = runner.solution(suite)
     assert isinstance(solution, LocalImplementation)
-    rehearsal = Rehearsal(solution, seed)
+    rehearsal = Rehearsal(solution, seed, seeded)
     start, were_late = time.process_time(), late.kernels_are_late()
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # for tests that draw random numbers themselves
@@ -88,10 +96,6 @@ def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = Non
     rehearsal.cpu_seconds = time.process_time() - start
     rehearsal.kernels = were_late and not late.kernels_are_late()
     return rehearsal
-
-
-def bytes_of(request: tuple[Any, ...]) -> bytes:
-    return b"".join(wire.encode(0, request, layouts=True))
 
 
 def reply_of(worker: Worker, request: tuple[Any, ...]) -> RawReply:
@@ -103,26 +107,11 @@ def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
     return "seed", question_seed(seed, question)
 
 
-def _unusable(test: str, failure: Exception) -> ContentError:
-    """Returns the error for a test that no answer can pass, because the solution fails it.
-
-    The error refers to the traceback's last line that is not in an installed package.
-    """
-    places = traceback.extract_tb(failure.__traceback__)
-    own = [place for place in places if "site-packages" not in place.filename]
-    place = (own or places)[-1]
-    return ContentError(
-        Path(place.filename),
-        place.lineno,
-        f"{test} fails even for the solution: {type(failure).__name__}: {failure}",
-        "correct the test, or the code that it calls",
-    )
-
-
 class Rehearsal(RequestImplementation, Observer):
     """Answers requests with the solution, like a worker, and records each test's requests.
 
-    `requests` contains the requests, keyed by question and test. `cpu_seconds` is the total time of
+    `requests` contains the requests, and `replies` the replies to them, both keyed by question and
+    test. `cpu_seconds` is the total time of
     the requests, and `kernels` says whether these requests were the first to need the second
     device's kernels, which are loaded only on first use.
     """
@@ -130,8 +119,14 @@ class Rehearsal(RequestImplementation, Observer):
     cpu_seconds = 0.0
     kernels = False
 
-    def __init__(self, solution: LocalImplementation, seed: int) -> None:
+    def __init__(
+        self,
+        solution: LocalImplementation,
+        seed: int,
+        seeded: Callable[[str], tuple[Any, ...]] | None = None,
+    ) -> None:
         super().__init__()
+        self._seeded = seeded
         self._solution = solution
         self._worker = Worker(lambda request: None, names=solution.namespace)
         self._seed = seed
@@ -140,7 +135,8 @@ class Rehearsal(RequestImplementation, Observer):
         self._drawn: torch.Tensor | None = None
         self.requests: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
         self._noted: list[tuple[Any, ...]] = []
-        self._replies: dict[tuple[str, str], list[RawReply]] = {}
+        self._copies = RequestCopies()
+        self.replies: dict[tuple[str, str], list[RawReply]] = {}
         self._witnesses: dict[tuple[str, str], list[Witness]] = {}
         self._outcomes: dict[tuple[str, str], TestOutcome] = {}
         self._asks: dict[tuple[str, str], set[str]] = {}
@@ -153,21 +149,24 @@ class Rehearsal(RequestImplementation, Observer):
     def begin_test(self, test: str) -> None:
         super().begin_test(test)
         self._test = self._question, test
+        if self._seeded is not None:
+            self._answer(self._seeded(test))
         self._noted = self.requests[self._test] = []
-        self._replies[self._test], self._witnesses[self._test] = [], []
+        self._copies = RequestCopies()
+        self.replies[self._test], self._witnesses[self._test] = [], []
 
     def judged(self, run: RunTest) -> TestOutcome:
         outcome = self._outcomes[self._test] = run(soft=True)
         failure = outcome.failure
         if isinstance(failure, Exception) and not isinstance(failure, AssertionError | AnswerFault):
-            raise _unusable(self._test[1], failure)
+            raise failed_by_solution(self._test[1], failure)
         return outcome
 
     def ask(self, name: str, *request: Any) -> Any:
-        self._noted.append(request)
+        self._noted.append(self._copies.copy(request))
         self._asks.setdefault(self._test, set()).add(name)
         header, data = self._answer(request)
-        self._replies[self._test].append((header, data))
+        self.replies[self._test].append((header, data))
         known: dict[int, Witness] = {}
         reply = with_witnesses(wire.decode(header, bytearray(data)), known)
         self._witnesses[self._test] += [w for w in known.values() if not w.is_meta]
@@ -222,7 +221,7 @@ class Rehearsal(RequestImplementation, Observer):
         """Returns a test's agreement, or None if the solution fails the test."""
         if self._outcomes[test].failure is not None:
             return None
-        return agreement(self._replies[test], self._witnesses[test])
+        return agreement(self.replies[test], self._witnesses[test])
 
 
 class Plans:

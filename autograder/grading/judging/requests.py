@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from ...errors import AnswerFault, AnswerProtocol
 from ...suite.forbidden_calls import watched
 from ...suite.implementation import PLAIN, GradientOptions, Gradients, Outcome, Step, WatchedCall
-from ...worker.execution import COPY, LEFT
+from ...worker import wire
+from ...worker.execution import COPY, LEFT, copy_of
 
 
 class RequestImplementation(ABC):
@@ -119,6 +121,31 @@ class RequestLayer:
         if self._generation != self._implementation.generation:
             raise AnswerFault("the layer was lost when its process ended")
         return self._implementation.ask(self._name, operation, self._number, *args)
+
+
+class RequestCopies:
+    """Copies a test's requests, because the test may change its tensors later.
+
+    Until a tensor changes, it is copied only once, so that it is also sent only once.
+    """
+
+    def __init__(self) -> None:
+        self._copies: dict[int, torch.Tensor] = {}
+        #: the version of each tensor that was copied
+        self._versions: dict[torch.Tensor, int] = {}
+
+    def copy(self, request: tuple[Any, ...]) -> tuple[Any, ...]:
+        for tensor in filter(torch.is_tensor, tree_leaves(request)):
+            if self._versions.setdefault(tensor, tensor._version) != tensor._version:
+                self._versions[tensor] = tensor._version
+                del self._copies[id(tensor)]
+        copied: tuple[Any, ...] = copy_of(request, self._copies)
+        return copied
+
+
+def bytes_of(request: tuple[Any, ...]) -> bytes:
+    """Returns a request as a worker receives it."""
+    return b"".join(wire.encode(0, request, layouts=True))
 
 
 def _if(no_grad: bool) -> list[bool]:

@@ -268,6 +268,22 @@ def _not_imported(suite: Path, error: BaseException) -> ContentError:
     return ContentError(suite, line, problem, "fix the suite")
 
 
+def failed_by_solution(test: str, failure: Exception) -> ContentError:
+    """Returns the error for a test that no answer can pass, because the solution fails it.
+
+    The error refers to the traceback's last line that is not in an installed package.
+    """
+    places = traceback.extract_tb(failure.__traceback__)
+    own = [place for place in places if "site-packages" not in place.filename]
+    place = (own or places)[-1]
+    return ContentError(
+        Path(place.filename),
+        place.lineno,
+        f"{test} fails even for the solution: {type(failure).__name__}: {failure}",
+        "correct the test, or the code that it calls",
+    )
+
+
 def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
     """Raises `GraderError` if pytest left out tests, because nobody could earn points for these."""
     marked = points_of(suite)

@@ -173,6 +173,8 @@ class KnownMistakes:
     def right(self, question: str, test: str, time: int = 0) -> AnswerRecord:
         """Returns the solution's results in a test; each `time` has different random numbers."""
         probe = self.probe(question)
+        if time == 0 and test in probe.right:
+            return probe.right[test]
         return probe.answered(test, probe.ask(self._namespace, test, time=time))
 
     def right_to(self, requests: Sequence[Request]) -> Call:

@@ -25,10 +25,8 @@ from ...suite.implementation import WatchedCall
 from ...suite.message import short_message
 from ...worker import wire
 from ...worker.answering import Worker, answer, requests_in
-from ..judging.plan import RequestNotPlanned, bytes_of, rehearse, reply_of
-from ..judging.requests import (
-    RequestImplementation,
-)
+from ..judging.plan import RequestNotPlanned, rehearse, reply_of
+from ..judging.requests import RequestImplementation, bytes_of
 from ..judging.suites import SuiteRunner
 from ..judging.verdicts import test_result
 from .compared import compared_parts
@@ -64,16 +62,31 @@ class Probe:
     def __init__(self, runner: SuiteRunner, suite: Path, question: str, seed: int) -> None:
         self._runner, self._suite, self._question, self._seed = runner, suite, question, seed
 
-    @cached_property
+    @property
     def requests(self) -> Mapping[str, tuple[Request, ...]]:
         """The requests in each test; of tests that differ only in numbers, only one is included."""
-        rehearsal = rehearse(self._runner, self._suite, self._seed, self._question)
+        return self._rehearsed[0]
+
+    @property
+    def right(self) -> Mapping[str, AnswerRecord]:
+        """The solution's records in the tests whose requests are all made."""
+        return self._rehearsed[1]
+
+    @cached_property
+    def _rehearsed(self) -> tuple[Mapping[str, tuple[Request, ...]], Mapping[str, AnswerRecord]]:
+        place = self._runner, self._suite, self._seed, self._question
+        rehearsal = rehearse(*place, self._seeded)
         asked = self._runner.different_tests(self._suite, self._question)
-        return {
-            test: tuple(request for request in noted if request[0] != _NOT_ASKED)
-            for (_, test), noted in rehearsal.requests.items()
-            if test in asked
-        }
+        requests: dict[str, tuple[Request, ...]] = {}
+        right: dict[str, AnswerRecord] = {}
+        for (question, test), noted in rehearsal.requests.items():
+            if test not in asked:
+                continue
+            requests[test] = tuple(request for request in noted if request[0] != _NOT_ASKED)
+            if len(requests[test]) == len(noted):  # the others may have drawn random numbers
+                replies = rehearsal.replies[question, test]
+                right[test] = answered(events_of(requests[test], replies))
+        return requests, right
 
     @cached_property
     def batch(self) -> Batch:

@@ -16,6 +16,7 @@ from autograder.errors import ContentError, UserError
 from autograder.grading.judging import plan
 from autograder.grading.judging.plan import rehearse
 from autograder.grading.judging.suites import collect_suites
+from autograder.grading.naming.probe import Probe
 from autograder.grading.secret import class_secret
 from autograder.records import QuestionResult, SubmissionResult
 
@@ -81,6 +82,26 @@ def test_a_plan_holds_each_test_also_those_with_large_inputs(
     (suite,) = [one.hidden_suite for one in exercises if one.name == exercise]
     tests = rehearse(runner, suite, 1).plan().tests
     assert set(tests) == {(q, t) for q in runner.points(suite) for t in runner.tests(suite, q)}
+
+
+def test_tensors_that_a_test_changes_later_are_planned_unchanged(
+    runner: Any, course: Course
+) -> None:
+    exercises = course.assignment("multi_head_attention").exercises
+    (suite,) = [one.hidden_suite for one in exercises if one.name == "heads"]
+    name = "causal_head_attention", "test_future_does_not_change_the_past"
+    before, after = rehearse(runner, suite, 1).plan().tests[name].requests
+    assert before != after
+
+
+def test_a_probe_knows_the_solutions_results(runner: Any, course: Course) -> None:
+    exercises = course.assignment("multi_head_attention").exercises
+    (suite,) = [one.hidden_suite for one in exercises if one.name == "multi_head_wrapper"]
+    probe = Probe(runner, suite, "MultiHeadAttentionWrapper", 1)
+    names = runner.solution(suite).namespace
+    assert len(probe.right) > 5
+    for test, right in probe.right.items():
+        assert right == probe.answered(test, probe.ask(names, test))
 
 
 def test_allowed_operators_do_not_keep_answers_from_agreeing(runner: Any, course: Course) -> None:
