@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import jupytext
 
 from ..course import BEGIN_SOLUTION, END_SOLUTION, Course
-from ..course.toml_files import read_toml
+from ..course.rules import read_toml
 from ..errors import ContentError
 from ..records import Assignment, Exercise
 from .claims import without_claims

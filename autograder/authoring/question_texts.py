@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..course.manifest import CONSTRAINTS, MISTAKES
-from ..course.toml_files import read_toml
+from ..course.rules import read_toml
 from ..errors import ContentError
 from ..records import Assignment
 

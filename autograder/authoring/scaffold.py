@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Template
 
 from ..course.content import questions_in
-from ..course.toml_files import read_toml
+from ..course.rules import read_toml
 from ..errors import ContentError, UserError
 from ..files import replace_file
 from ..results.wording import readable

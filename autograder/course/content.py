@@ -17,8 +17,7 @@ from ..deadlines import HOW_TO_WRITE, DateError, parse_duedate, parse_duration
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Exercise, Limits, Question
 from ..submission.class_files import is_of_students
-from .rules import CALLS
-from .toml_files import line_in, read_toml
+from .rules import CALLS, line_in, read_toml
 
 BEGIN_SOLUTION = "### BEGIN SOLUTION"
 END_SOLUTION = "### END SOLUTION"

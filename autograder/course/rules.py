@@ -1,4 +1,4 @@
-"""Reads the rules for questions: forbidden and allowed calls, and promised errors.
+"""Reads a course's TOML files, and the rules for questions: calls and promised errors.
 
 `source/<assignment>/rules.toml` declares the rules for each question, and `source/not_allowed.toml`
 lists the calls of each kind. Hidden suites and public checks read the rules through this module,
@@ -9,6 +9,8 @@ the notebook.
 from __future__ import annotations
 
 import builtins
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ContentError
-from .toml_files import line_in, read_toml
 
 RULES = "rules.toml"
 CALLS = "not_allowed.toml"
 _KEYS = {"not_allowed", "allows", "because", "allowed", "instead", "raises", "forward_raises"}
 #: the sentence that follows any list of calls that are not allowed
 _THREADS = "Threads and processes are not allowed either."
+_AT = re.compile(r" \(at line (?P<line>\d+), column \d+\)$")
+_HEADER = re.compile(r"""\s*\[+\s*["']?(?P<table>[^\]."'\s]+)""")
+_KEY = re.compile(r"""\s*["']?(?P<key>[\w-]+)["']?\s*[.=]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +193,34 @@ def _sentence(path: Path, name: str, key: str, text: Any) -> str:
 def _error(path: Path, name: str, word: str, problem: str, fix: str) -> ContentError:
     """Returns an error for the line with a word in a question's rules, or for their first line."""
     return ContentError(path, line_in(path, name, word), problem, fix)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Returns the document in a file; raises `ContentError`, with the line, if it is not valid."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        found = _AT.search(str(error))
+        line = int(found["line"]) if found else None
+        problem = f"not valid TOML: {_AT.sub('', str(error))}"
+        raise ContentError(path, line, problem, "fix the line") from error
+    except UnicodeDecodeError as error:
+        raise ContentError(path, None, "not UTF-8", "save it as UTF-8") from error
+
+
+def line_in(path: Path, table: str, word: str = "") -> int | None:
+    """Returns the first line that contains a word in a table, or else the table's first line.
+
+    Returns None if the file does not contain the table.
+    """
+    first: int | None = None
+    current = ""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if header := _HEADER.match(line):
+            current = header["table"]
+        key = None if current else _KEY.match(line)
+        if table in (current, key and key["key"]):
+            first = first or number
+            if word and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", line.partition("#")[0]):
+                return number
+    return first

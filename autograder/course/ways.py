@@ -16,7 +16,7 @@ from pathlib import Path
 from ..errors import ContentError
 from ..records import Assignment
 from .content import Course
-from .toml_files import read_toml
+from .rules import read_toml
 
 FILE = "ways.toml"
 

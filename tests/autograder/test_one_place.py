@@ -32,7 +32,7 @@ ONLY_IN = {
     "tomllib": {
         "authoring/package_wheel.py",  # pyproject.toml
         "classroom/dates.py",  # class.toml, which belongs to a class
-        "course/toml_files.py",
+        "course/rules.py",
         # tables of the package itself
         *("grading/naming/families/words.py", "grading/naming/where.py"),
         "grading/validation/computing.py",
