@@ -46,11 +46,21 @@ _NONE = (
 #: errors that a check's own code may raise when it uses a wrong result
 _NOT_TO_USE = (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError)
 _SHAPES = "look at the type and the shape of the result, and of each tensor in it"
-#: advice about an error of which nothing is known: for any line, and for the student's own `raise`
+#: advice about an error of which nothing is known, raised in a line of the student's code
 _STOPS = (
     "the call ends in this line: make the call yourself, and print the type and the shape of "
     "each part of the line just above it"
 )
+#: advice about such an error if no line of the student's code raised it
+_NO_LINE = (
+    "no line of your code raises this error: make the call yourself, and look at the type and the "
+    "shape of what it returns"
+)
+_IN_GRADIENT = (
+    "the error is raised when the gradient is computed, after your code has returned: does every "
+    "operation in your code have a gradient? `//` has none"
+)
+#: the same for the student's own `raise`
 _OWN = "this error ends the call: look at the condition that leads to the line where it is raised"
 _BY_CHANCE = (
     "something in your code is random, was never given a value, or depends on an earlier call: "
@@ -269,12 +279,18 @@ def _error_message(
     error: BaseException, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
     got, places = exception_text(error), around.places(error)
-    is_own = bool(places) and places[-1].source.startswith("raise")
     known = advice(error, around.context(step.question if step is not None else "", places))
-    expected, hint = NO_ERROR, known or (_OWN if is_own else _STOPS)
+    expected, hint = NO_ERROR, known or _unknown(places, step)
     if wrong := _WRONG_SHAPE.search(got):
         got, expected = f"shape {wrong[1]}", f"shape {wrong[2]}"
     return _step_message(step, got, expected, hint, places, _cause(got, places))
+
+
+def _unknown(places: tuple[CodeLine, ...], step: RecordedCall | None) -> str:
+    """Returns advice about an error that no other advice fits."""
+    if places:
+        return _OWN if places[-1].source.startswith("raise") else _STOPS
+    return _IN_GRADIENT if step is not None and step.gradients else _NO_LINE
 
 
 def _cause(got: str, places: tuple[CodeLine, ...]) -> str:
