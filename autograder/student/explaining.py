@@ -64,8 +64,9 @@ _IN_GRADIENT = (
 _OWN = "this error ends the call: look at the condition that leads to the line where it is raised"
 _BY_CHANCE = (
     "something in your code is random, was never given a value, or depends on an earlier call: "
-    "dropout that is always on (`F.dropout` needs `training=self.training`), a layer that is built "
-    "in `forward`, `torch.rand`, `torch.empty`, a count or a tensor that a call keeps in `self`"
+    "dropout where there should be none, or that is always on (`F.dropout` needs "
+    "`training=self.training`), a layer that is built in `forward`, `torch.rand`, `torch.empty`, a "
+    "count or a tensor that a call keeps in `self`"
 )
 
 
