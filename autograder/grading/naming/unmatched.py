@@ -52,7 +52,7 @@ _CALLS, _FOLLOWING = ("call", "forward"), (*STEPS, *OF_GRADIENTS)
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
 _KINDS = re.compile(r"tuple\((?:(\{|None, )|(#\d+), |(?:tuple|list)\((#\d+(?:, #\d+)*)\), )")
-_DICT, _LIST = "a dict", "a list of numbers"
+_DICT, _LIST = "a dict", "a list"
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 
