@@ -38,6 +38,8 @@ from .weights import differing_names, superfluous_names
 _PAIR = 2
 #: matches the error about the shape of a result from which a gradient is to be computed
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
+#: matches a line that contains a `raise` statement, such as `if T > n: raise ValueError`
+_RAISE = re.compile(r"(^|:\s*)raise\b")
 _DOCSTRING = "what the docstring says"
 _NONE = (
     "{} ends without `return`, or the `return` is in a branch that did not run: without it, a "
@@ -290,7 +292,7 @@ def _error_message(
 def _unknown(places: tuple[CodeLine, ...], step: RecordedCall | None) -> str:
     """Returns advice about an error that no other advice fits."""
     if places:
-        return _OWN if places[-1].source.startswith("raise") else _STOPS
+        return _OWN if _RAISE.search(places[-1].source) else _STOPS
     return _IN_GRADIENT if step is not None and step.gradients else _NO_LINE
 
 
