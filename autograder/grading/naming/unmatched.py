@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...counts import number_of
@@ -50,6 +51,7 @@ DIMENSIONS = "{}_has_{}_dimensions_than_asked_for"
 _CALLS, _FOLLOWING = ("call", "forward"), (*STEPS, *OF_GRADIENTS)
 #: the minimum number of results that must show a common difference
 _ENOUGH = 3
+_OTHER_SHAPE = re.compile(r"RuntimeError: the result has shape ")
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
 _KINDS = re.compile(r"tuple\((?:(\{|None, )|(#\d+), |(?:tuple|list)\((#\d+(?:, #\d+)*)\), )")
 _DICT, _LIST = "a dict", "a list"
@@ -94,6 +96,7 @@ def of_causes(
 ) -> list[Row]:
     """Returns a row about the cause of the errors, if all known causes are the same.
 
+    Errors without a known cause may be its consequences, but must not outnumber those that have it.
     If values are wrong as well, the errors may be a consequence of a different mistake, so an empty
     list is returned. If `beside` is true, this is done only if wrong values outnumber the errors.
     """
@@ -101,11 +104,13 @@ def of_causes(
     failing = sum(call.is_failing(right) for _, call, right in triples)
     if sum(call.is_wrong(right) for _, call, right in triples) > failing * beside:
         return []
-    raised = {cause_of(error) for error, call, _ in triples if call.raised and call.is_asked}
-    causes = raised - {""}
-    if len(causes) != 1:
+    raised = Counter(cause_of(e) for e, call, _ in triples if call.raised and call.is_asked)
+    unknown = raised.pop("", 0)
+    if len(raised) != 1 or raised.total() < unknown:
         return []
-    return [_shown(causes.pop(), _LEADS["errors"])]
+    # no line of the answer raises an error about the shape of its result
+    is_shape = any(_OTHER_SHAPE.match(error) for error, *_ in triples if cause_of(error))
+    return [_shown(next(iter(raised)), _LEADS["returned" if is_shape else "errors"])]
 
 
 def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
