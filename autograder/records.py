@@ -18,6 +18,9 @@ RESULT_SCHEMA = "autograder/result/v1"
 #: student, assignment
 Key = tuple[str, str]
 
+#: the digest in a result if there is none; the suite's digest in results of nbgrader's own checks
+NO_DIGEST = "sha256:" + "0" * 64
+
 
 class Verdict(enum.StrEnum):
     """The outcome of one question."""

@@ -20,6 +20,7 @@ from ..grading.watch import Stage
 from ..operations import grade as grading
 from ..operations.outcome import GradeReport
 from ..records import SubmissionResult, Tier
+from ..results.review import Reviewed, reasons_to_look
 from ..worker import late
 from .options import in_course
 from .output import WAITS, as_json, command, console, emit, errors
@@ -168,10 +169,10 @@ def _print_report(report: GradeReport, as_json: bool, profile: bool) -> None:
         )
     document = _document(report)
     if as_json:
-        document["submissions"] = list(map(_row, report.results))
+        document["submissions"] = [_row(line, report.reviewed) for line in report.results]
         emit(document | ({"profile": dict(report.costs)} if profile else {}))
         return
-    _print(document, report.results)
+    _print(document, [_row(line, report.reviewed) for line in report.results])
     if profile:
         _print_profile(report)
 
@@ -206,16 +207,14 @@ def _document(report: GradeReport) -> dict[str, Any]:
     }
 
 
-def _row(line: SubmissionResult) -> dict[str, Any]:
-    from ..results.review import reasons_to_look
-
+def _row(line: SubmissionResult, reviewed: Reviewed) -> dict[str, Any]:
     return {
         "student": line.student,
         "assignment": line.assignment,
         "status": line.status.value,
         "score": line.score,
         "max_score": line.max_score,
-        "needs_a_look": list(reasons_to_look(line)),
+        "needs_a_look": list(reasons_to_look(line, reviewed)),
     }
 
 
@@ -259,8 +258,8 @@ def _print_table(rows: Sequence[dict[str, Any]]) -> None:
         console.print(f"... and {len(rows) - _MOST_ROWS} more")
 
 
-def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
-    _print_table([*map(_row, lines)])
+def _print(document: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
+    _print_table(rows)
     for item in document["skipped"]:
         console.print(f"skipped {for_terminal(item['path'])}: {for_terminal(item['reason'])}")
     for note in (document["gradebook"] or {}).get("notes", []):

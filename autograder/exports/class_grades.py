@@ -10,6 +10,7 @@ from ..classroom import Lateness, Person
 from ..records import Key, SubmissionResult
 from ..results.last import keys_of, last_of
 from ..results.manual import HumanWork
+from ..results.review import Reviewed
 from ..results.wording import title_of
 
 
@@ -32,7 +33,8 @@ class Grades:
     are not due yet. `waiting_for` contains missing submissions that may still arrive. `left`
     contains people who have left the class, and `chosen` contains the selected people (None means
     all people). The cells for missing submissions are not changed for people who have left or are
-    not selected. `titles` contains the titles of the course's assignments.
+    not selected. `titles` contains the titles of the course's assignments, and `reviewed` the
+    questions that people have reviewed.
     """
 
     results: Sequence[SubmissionResult]
@@ -48,6 +50,7 @@ class Grades:
     left: frozenset[str] = frozenset()
     chosen: frozenset[str] | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
+    reviewed: Reviewed = field(default_factory=dict)
 
     @property
     def assignments(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from ..records import (
 )
 from ..results.last import last_of
 from ..results.manual import QuestionKey
-from ..results.review import reasons_to_look
+from ..results.review import Reviewed, reasons_to_look
 from .arriving import ArrivalGroup, ArrivalSpot, arrival_groups, arrival_spots
 from .mistakes import Codes, SharedMistake, SharedMistakes
 
@@ -154,8 +154,8 @@ class ClassFacts:
     `arrivals` says who was late, and `missing` maps each assignment to the people who have
     submitted nothing. `codes` contains the code of wrong answers, `sentences` says what known
     mistakes confuse, and `names` contains students' names from the roster. `comments` contains the
-    names of the comments from the class's comment bank that were written on each answer, and
-    `titles` contains the titles of assignments.
+    names of the comments from the class's comment bank that were written on each answer, `titles`
+    contains the titles of assignments, and `reviewed` the questions that people have reviewed.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
@@ -165,6 +165,7 @@ class ClassFacts:
     names: Mapping[str, str] = field(default_factory=dict)
     comments: Mapping[QuestionKey, Sequence[str]] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    reviewed: Reviewed = field(default_factory=dict)
 
 
 _Key = tuple[str, str, str]
@@ -187,7 +188,7 @@ def class_report(
         for result in submitted:
             count += 1
             arrived = known.arrivals.get((student, result.assignment))
-            own.add(result, arrived)
+            own.add(result, arrived, known.reviewed)
             if result.status is SubmissionStatus.GRADED:
                 assignments[result.assignment].add(result, arrived)
                 shared.add(student, result)
@@ -298,11 +299,11 @@ class _Student:
     look: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
 
-    def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
+    def add(self, result: SubmissionResult, arrived: Lateness | None, reviewed: Reviewed) -> None:
         name = result.assignment
         if result.status is SubmissionStatus.GRADED:
             self.points.append((name, result.score, result.max_score))
-        if reasons := reasons_to_look(result):
+        if reasons := reasons_to_look(result, reviewed):
             self.look.append(f"{name}: {'; '.join(reasons)}")
         if arrived and arrived.late_days:
             days = number_of(arrived.late_days, "late day")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..errors import SubmissionError
-from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
+from ..records import NO_DIGEST, Assignment, SubmissionResult, SubmissionStatus, Tier
 from ..sandbox import ForkServer
 from ..submission import Submission
 from .job import Grader
@@ -83,7 +83,7 @@ class Scope:
         return SubmissionResult(
             student=submission.student,
             assignment=submission.assignment,
-            submission_digest="sha256:" + "0" * 64,
+            submission_digest=NO_DIGEST,
             suite_digest=self.suite_digests[submission.assignment],
             isolation=tier,
             status=SubmissionStatus.FAILED,

@@ -25,6 +25,7 @@ from ..exports import Grades, Missing
 from ..records import DueDate, Key, SubmissionResult
 from ..results.last import keys_of
 from ..results.manual import HumanWork
+from .reviews import reviewed_questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,17 @@ def class_grades(
     keys = keys_of(chosen)
     arrivals = class_lateness(class_folder, keys) if class_folder.is_dir() else {}
     human = human_work(class_folder) if class_folder.is_dir() else HumanWork()
+    reviewed = reviewed_questions(class_folder, human)
     if wanted.is_anonymous:
         names = pseudonyms(student for student, _ in keys)
+        seen = {(names[s], a): places for (s, a), places in reviewed.items() if s in names}
         penalties = {(names[s], a): off for (s, a), off in human.penalties.items() if s in names}
         return Grades(
             results=anonymous(chosen, names),
             arrivals={(names[s], a): late for (s, a), late in arrivals.items()},
             human=HumanWork(penalties=penalties),  # a comment may contain a name
             missing=wanted.missing,
+            reviewed=seen,
         )
     assignments = {assignment for _, assignment in keys}
     of_course = dates or {}
@@ -99,6 +103,7 @@ def class_grades(
         people=_people(class_folder, keys),
         left=left,
         chosen=_chosen(keys, absent, wanted.selection),
+        reviewed=reviewed,
     )
 
 

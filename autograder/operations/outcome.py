@@ -17,10 +17,11 @@ from ..grading.sources import RunOptions
 from ..grading.watch import Costs, Stage
 from ..records import Assignment, Key, SubmissionResult
 from ..results.last import LastResults
+from ..results.review import Reviewed
 from ..submission.class_files import GRADEBOOK_FILE
 from .cached_steps import CachedStep
 from .courses import Courses
-from .reviews import places_to_review
+from .reviews import places_to_review, reviewed_questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class GradeReport:
     contains sentences about dates in `due.csv` for assignments or sections that do not exist.
     `costs` maps the stages of grading to CPU seconds; it is empty if nothing was graded on this
     machine. `waiting` lists submissions that a person should review and that nobody has reviewed
-    yet; it is empty if this run did not write the gradebook.
+    yet, and `reviewed` contains the questions that people have reviewed; both are empty if this run
+    did not write the gradebook.
     """
 
     run: RunReport
@@ -58,6 +60,7 @@ class GradeReport:
     costs: Costs = field(default_factory=dict)
     unused_dates: tuple[str, ...] = ()
     waiting: tuple[Key, ...] = ()
+    reviewed: Reviewed = field(default_factory=dict)
 
 
 def class_outcome(
@@ -74,6 +77,8 @@ def class_outcome(
     `best` contains the sentences that `let_best_count` returned. `on_lateness` is called before
     penalties are applied.
     """
+    from ..nbgrader import human_work
+
     own, folder = courses.own, courses.class_folder
     results = LastResults(options.results, run.keys)
     dated = [one for one in own.assignments if one.duedate] if own and gradebook else []
@@ -93,6 +98,7 @@ def class_outcome(
         {**run.costs, Stage.GRADEBOOK: seconds} if run.costs else {},
         unused_dates(folder, courses.course, read_roster(folder)) if gradebook else (),
         tuple(places_to_review(folder, results)) if gradebook else (),
+        reviewed_questions(folder, human_work(folder)) if gradebook else {},
     )
 
 

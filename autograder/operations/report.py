@@ -64,6 +64,7 @@ def _found(folder: Path, showing: DisplayOptions, course: Path) -> tuple[Grades,
         names={student: display_name(person) for student, person in grades.people.items()},
         comments=_comments(folder, counted, showing),
         titles=known.titles,
+        reviewed=grades.reviewed,
     )
     return grades, background
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..classroom import read_marks, read_withdrawals
 from ..records import Key, SubmissionResult
-from ..results.review import Place, unsettled_places
+from ..results.manual import HumanWork
+from ..results.review import Place, Reviewed, unsettled_places
 
 
 def places_to_review(
@@ -25,12 +26,21 @@ def places_to_review(
     from ..nbgrader import human_work
 
     withdrawn = read_withdrawals(class_folder)
-    done: dict[Key, list[Sequence[str]]] = {}
-    for student, assignment, *place in human_work(class_folder).grades:
-        done.setdefault((student, assignment), []).append(place)
+    reviewed = reviewed_questions(class_folder, human_work(class_folder))
+    places = {result.key: unsettled_places(result, reviewed) for result in found}
+    return {key: own for key, own in places.items() if own and key not in withdrawn}
+
+
+def reviewed_questions(class_folder: Path, human: HumanWork) -> Reviewed:
+    """Returns the questions for which people have entered or accepted points, or a comment.
+
+    `human` contains the entries in the gradebook.
+    """
+    found: dict[Key, list[tuple[str, ...]]] = {}
+    for student, assignment, *place in human.grades:
+        found.setdefault((student, assignment), []).append(tuple(place))
     for mark in read_marks(class_folder):
         if mark.points:
             place = mark.question.split("/")
-            done.setdefault((mark.student, mark.assignment), []).append(place)
-    places = {r.key: unsettled_places(r, done.get(r.key, ())) for r in found}
-    return {key: own for key, own in places.items() if own and key not in withdrawn}
+            found.setdefault((mark.student, mark.assignment), []).append(tuple(place))
+    return found

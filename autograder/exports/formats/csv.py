@@ -40,7 +40,8 @@ def table_of(grades: Grades) -> Iterable[list[Value]]:
         values, reasons = kept.get(student) or (_nothing(grades, maxima, student), [])
         for result in results:
             values |= _values(grades, result)
-            reasons += [f"{result.assignment}: {reason}" for reason in reasons_to_look(result)]
+            looks = reasons_to_look(result, grades.reviewed)
+            reasons += [f"{result.assignment}: {reason}" for reason in looks]
         if folder in several:
             kept[student] = values, reasons
         else:

@@ -38,7 +38,8 @@ def _class(grades: Grades) -> Iterator[str]:
     yield from _head("Student", *titles, "To look at")
     for student, some in groupby(results, lambda result: result.student):
         own = {result.assignment: result for result in some}
-        reasons = [r for name in assignments if name in own for r in reasons_to_look(own[name])]
+        looks = (reasons_to_look(own[name], grades.reviewed) for name in assignments if name in own)
+        reasons = [reason for found in looks for reason in found]
         points = [_points(own[name]) if name in own else "" for name in assignments]
         yield _row(_name(student), *points, _text("; ".join(reasons)))
 

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Row, Select, func, select
 
 from ...records import (
+    NO_DIGEST,
     ExerciseResult,
     ExerciseStatus,
     QuestionResult,
@@ -22,9 +23,6 @@ from ...submission import LOOK
 from ..settings import load_settings
 from .database import is_there, opened, reading, table
 from .released import CHECK
-
-#: the placeholder for digests, which the gradebook does not contain
-_UNKNOWN = "sha256:" + "0" * 64
 
 
 def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[SubmissionResult]:
@@ -80,8 +78,8 @@ def _result(key: tuple[str, str], rows: Sequence[Row[Any]]) -> SubmissionResult:
     exercises = tuple(_exercise(name, own) for name, own in _sorted(notebooks).items())
     return SubmissionResult(
         *key,
-        submission_digest=_UNKNOWN,
-        suite_digest=_UNKNOWN,
+        submission_digest=NO_DIGEST,
+        suite_digest=NO_DIGEST,
         isolation=Tier.NONE,
         status=SubmissionStatus.GRADED,
         score=sum(exercise.score for exercise in exercises),

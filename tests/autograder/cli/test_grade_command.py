@@ -207,6 +207,6 @@ def test_only_submissions_that_need_a_look_are_listed(
     lines: list[str],
 ) -> None:
     kinds = [{"status": SubmissionStatus.FAILED}] * failed + [{}] * (61 - failed)
-    _print_table([_row(make_result(f"s{n}", **kind)) for n, kind in enumerate(kinds)])
+    _print_table([_row(make_result(f"s{n}", **kind), {}) for n, kind in enumerate(kinds)])
     said = capsys.readouterr().out.splitlines()
     assert [line[: len(start)] for line, start in zip(said, lines, strict=True)] == lines

@@ -19,6 +19,7 @@ from autograder.course import Course
 from autograder.errors import UserError
 from autograder.nbgrader import prepare_class_folder, record
 from autograder.operations.changes import class_changes
+from autograder.operations.grades import DisplayOptions
 from autograder.operations.reviews import places_to_review
 from autograder.operations.second_looks import WaitingAnswers
 from autograder.records import SubmissionResult, Verdict
@@ -262,6 +263,22 @@ def test_an_unused_file_waits_for_the_students_grader(term: Term) -> None:
     assert "to review" in term.call("graders", "--grader", "tim").output
     term.mark("ada", "causal_mask", points="auto")
     assert autograder.graders_work(term.folder).waiting == ()
+
+
+@pytest.mark.parametrize("is_anonymous", [False, True])
+def test_pages_and_tables_leave_out_what_a_person_reviewed(term: Term, is_anonymous: bool) -> None:
+    lines = (term.folder / "results.jsonl").read_text().splitlines()
+    note = "look at masks.docx: nothing in it was used"
+    results = [json.loads(line) | {"notes": [note]} for line in lines]
+    (term.folder / "results.jsonl").write_text("\n".join([*map(json.dumps, results), ""]))
+    term.mark("ada", "causal_mask", points="auto")
+    term.mark("zoe", "causal_mask", comment="Please submit a Python file.")
+    showing = DisplayOptions(is_anonymous=is_anonymous)
+    table = autograder.export("csv", term.folder, showing=showing).path.read_text()
+    page = autograder.export("markdown", term.folder, showing=showing).path.read_text()
+    looks = [one.look for one in autograder.report(term.folder, showing).students]
+    assert (table.count("masks.docx"), page.count("nothing in it")) == (1, 1)
+    assert sorted(looks) == [(), (), (f"masks: {note}",)]
 
 
 def test_an_answer_to_grade_is_not_listed_again_for_review(term: Term) -> None:

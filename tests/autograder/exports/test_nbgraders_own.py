@@ -63,6 +63,13 @@ def test_nbgraders_scores_are_exported_with_manual_ones(mixed: Path) -> None:
     assert found["ada"]["needs_review"] == ""
 
 
+def test_a_comment_grades_no_other_answer_of_nbgraders_own(mixed: Path) -> None:
+    with Gradebook(f"sqlite:///{mixed / 'gradebook.db'}") as gradebook:
+        gradebook.find_grade("test", "p", "ps1", "ben").manual_score = 2
+        gradebook.db.commit()
+    assert "essay: a human has to grade it" in rows(mixed)["ben"]["needs_review"]
+
+
 def test_beside_our_own_results_both_are_exported(
     mixed: Path, make_result: Callable[..., autograder.SubmissionResult]
 ) -> None:
