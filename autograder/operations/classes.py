@@ -276,6 +276,10 @@ def known_student(folder: Path, course: Course, student: str) -> str:
     if person is not None:
         own = [name for name in submitted if roster.person(name) == person]
         return own[0] if len(own) == 1 else person.student
+    strangers = roster.without((student,))
+    if several := [person.student for person in roster.people if person not in strangers]:
+        there = f"several people on the roster of {folder}"
+        raise UserError(f"{student!r} means {there}: write {', '.join(map(repr, several))}")
     known = list(dict.fromkeys((*submitted, *(person.student for person in roster.people))))
     close = difflib.get_close_matches(student, known, n=3)
     lists = f"autograder roster {folder} lists the class"

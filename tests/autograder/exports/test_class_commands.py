@@ -174,6 +174,14 @@ def test_an_extension_that_nobody_could_mean_is_refused(
     assert not (term.folder / "extensions.csv").exists()
 
 
+def test_a_name_of_several_people_is_refused_with_their_identifiers(term: Term) -> None:
+    (term.folder / "roster.csv").write_text("student,name\n7,Eva Muster\n8,Eva Muster\n")
+    for name in ("Eva Muster", "Muster, Eva"):
+        result = term.call("extend", name, "masks", "2h", "--why", "x")
+        assert "means several people" in str(result.exception)
+        assert str(result.exception).endswith("write '7', '8'")
+
+
 def test_a_mark_without_a_time_is_shown_and_costs_nothing(term: Term) -> None:
     (term.folder / "collected.csv").write_text("student,assignment,mark\nzoe,masks,late\n")
     record(term.course, term.folder, term.results)
