@@ -159,7 +159,10 @@ class SubmissionResult(_Sent):
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> SubmissionResult:
-        """Returns the record for a document that conforms to the schema."""
+        """Returns the record for a document that conforms to the schema.
+
+        Raises `TypeError` if points are not a number, as after an edit by hand.
+        """
         return cls(
             student=intern(document["student"]),  # thousands of results share these names
             assignment=intern(document["assignment"]),
@@ -167,8 +170,8 @@ class SubmissionResult(_Sent):
             suite_digest=document["suite_digest"],
             isolation=Tier(document["isolation"]),
             status=SubmissionStatus(document["status"]),
-            score=document["score"],
-            max_score=document["max_score"],
+            score=_number(document["score"]),
+            max_score=_number(document["max_score"]),
             seconds=document["seconds"],
             seed=document["seed"],
             attempt=document.get("attempt", 1),
@@ -179,13 +182,19 @@ class SubmissionResult(_Sent):
         )
 
 
+def _number(value: float) -> float:
+    if type(value) not in (int, float):
+        raise TypeError(f"expected a number instead of {value!r}")
+    return value
+
+
 def _exercise(document: dict[str, Any]) -> ExerciseResult:
     return ExerciseResult(
         exercise=document["exercise"],
         file=document["file"],
         status=ExerciseStatus(document["status"]),
-        score=document["score"],
-        max_score=document["max_score"],
+        score=_number(document["score"]),
+        max_score=_number(document["max_score"]),
         questions=tuple(_question(item) for item in document["questions"]),
         notes=tuple(document["notes"]),
     )
@@ -194,8 +203,8 @@ def _exercise(document: dict[str, Any]) -> ExerciseResult:
 def _question(document: dict[str, Any]) -> QuestionResult:
     return QuestionResult(
         question=document["question"],
-        score=document["score"],
-        max_score=document["max_score"],
+        score=_number(document["score"]),
+        max_score=_number(document["max_score"]),
         verdict=Verdict(document["verdict"]),
         misconception=document["misconception"],
         hint=document["hint"],

@@ -36,6 +36,16 @@ def test_a_line_that_is_not_a_result_is_reported_briefly(line: bytes, results: P
     assert len(str(error.value)) < 1000
 
 
+@pytest.mark.parametrize("points", ['"4.0"', "null", "true"])
+@pytest.mark.parametrize("place", [1, 2, 3])
+def test_points_that_are_not_numbers_damage_a_line(place: int, points: str, results: Path) -> None:
+    pieces = results.read_text().split('"score": ')
+    pieces[place] = points + pieces[place][pieces[place].index(",") :]
+    results.write_text('"score": '.join(pieces))
+    with pytest.raises(UserError, match=r"results\.jsonl:1 is not a line of results.*a number"):
+        read_results(results)
+
+
 @pytest.mark.parametrize(
     "use",
     [
