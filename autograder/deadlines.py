@@ -150,6 +150,11 @@ def _parse(text: str) -> tuple[datetime, str]:
         whole = _of_24_hours(clock, match["half"])
         problem = "has a time of 12 hours; the time must have 24 hours"
         raise DateError(text, problem, f"{day} {whole} {match['zone'] or 'Europe/Berlin'}")
+    try:
+        date_of = date.fromisoformat(day)
+        time_of = time.fromisoformat(clock) if clock else _END_OF_DAY
+    except ValueError as error:
+        raise DateError(text, f"does not exist: {error}") from error
     in_berlin = " ".join(filter(None, (day, clock, "Europe/Berlin")))
     if not match["zone"]:
         raise DateError(text, "has no time zone, such as Europe/Berlin", in_berlin)
@@ -157,11 +162,6 @@ def _parse(text: str) -> tuple[datetime, str]:
         zone, name = _zone(match["zone"])
     except ValueError as error:
         raise DateError(text, f"has an unknown time zone: {error}", in_berlin) from error
-    try:
-        date_of = date.fromisoformat(day)
-        time_of = time.fromisoformat(clock) if clock else _END_OF_DAY
-    except ValueError as error:
-        raise DateError(text, f"does not exist: {error}") from error
     moment = once(datetime.combine(date_of, time_of), zone, text)
     place = _PLACES_OF.get(name)
     local = moment.astimezone(zoneinfo.ZoneInfo(place) if place else zone)

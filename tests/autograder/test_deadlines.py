@@ -54,6 +54,7 @@ def test_a_due_date_is_one_moment(text: str, moment: tuple[int, ...]) -> None:
         ("2027-01-31 23:59 PDT", "the zone is PST on that day"),
         ("2027-01-31 23:59 NZST", "the zone is NZDT on that day"),
         ("2027-01-31 24:00 UTC", "'2027-01-31 24:00 UTC' does not exist: hour must be in"),
+        ("2027-01-31 24:00", "'2027-01-31 24:00' does not exist: hour must be in"),
         ("2027-02-30 12:00 UTC", "'2027-02-30 12:00 UTC' does not exist"),
         ("2027-01-31 23:59 MEZ", "there is no time zone 'MEZ'"),
         ("31/01/27", "is not a date"),
