@@ -175,7 +175,8 @@ def _extension_text(made: StoredExtension, assignment: str) -> str:
         return f"{who} no longer has an extension for {for_terminal(assignment)}, due {until}"
     whole = ""
     if time != made.decision.decision:
-        whole = f", {time} after the due date, counting the section's date, grace and extra time"
+        parts = "the section's date, grace, extra time and late days"
+        whole = f", {time} after the due date, counting {parts}"
     return (
         f"{who} has {made.decision.decision} more for {for_terminal(assignment)}, until {until}"
         f"{whole}"

@@ -301,6 +301,13 @@ def test_late_days_begin_after_an_extension_in_the_gradebook(term: Term) -> None
         assert term.scores()["ben"] > 0
 
 
+def test_extend_says_that_its_end_includes_late_days(term: Term) -> None:
+    (term.folder / "class.toml").write_text("late_days = 1\n")
+    said = term.call("extend", "ben", "masks", "1h", "--why", "ill").output
+    assert "until 2026-05-02 13:00:00" in said and "1 day 1 h after the due date" in said
+    assert "late days" in said
+
+
 @pytest.mark.parametrize("rules", [None, "late_days = 0\n", 'counts = "last"\n'])
 def test_late_days_end_with_their_budget(term: Term, rules: str | None) -> None:
     path = term.folder / "class.toml"
