@@ -697,3 +697,30 @@ class attention_over_the_batch(_Layers):
 class weights_dropped_twice(_Layers):
     def weigh(self, scores):
         return self.attn_drop(super().weigh(scores))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the future with the present: a token cannot attend to itself, and all weights of the "
+    "first token are zero",
+    hint="Add up the attention weights of the first token. What is left for it to attend to?",
+)
+class first_token_gets_zeros(_Layers):
+    def make_mask(self, size):
+        past = torch.tril(torch.ones(size, size), diagonal=-1)
+        self.register_buffer("mask", past.view(1, 1, size, size))
+
+    def weigh(self, scores):
+        return self.attn_drop(torch.softmax(scores, dim=-1).nan_to_num())
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a low score with minus infinity: masked scores become -50, and visible scores may be "
+    "almost as low",
+    hint="What weight does a masked score get if all visible scores are -49?",
+)
+class masked_with_minus_fifty(_Layers):
+    def hide(self, scores):
+        tokens = scores.size(-1)
+        return scores.masked_fill(self.mask[:, :, :tokens, :tokens] == 0, -50.0)

@@ -755,3 +755,29 @@ def scores_of_all_heads_added(queries, keys, values):
 def zeros_masked(queries, keys, values):
     visible = _scores(queries, keys).tril()
     return torch.softmax(visible.masked_fill(visible == 0, -torch.inf), dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="the future with the present: a token cannot attend to itself, and all weights of the "
+    "first token are zero",
+    hint="Add up the attention weights of the first token. What is left for it to attend to?",
+)
+def first_token_gets_zeros(queries, keys, values):
+    scores = _scores(queries, keys)
+    future = torch.ones(scores.shape[-2:]).triu(0).bool()
+    weights = torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1).nan_to_num()
+    return weights @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="a dimension for heads with a dimension between rows and columns: the queries of the "
+    "mask line up with the heads",
+    hint="Align the shape of your mask with that of the scores, (B, H, T, T), from the right. "
+    "Which dimension of the mask lines up with the heads?",
+)
+def mask_lines_up_with_the_heads(queries, keys, values):
+    scores = _scores(queries, keys)
+    scores = scores.masked_fill(_future(scores.shape[-1]).unsqueeze(1), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values

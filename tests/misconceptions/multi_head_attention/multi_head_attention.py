@@ -909,3 +909,42 @@ class same_dropout_in_all_heads_and_samples(_Layers):
 class weights_dropped_twice(_Layers):
     def weigh(self, scores):
         return self.dropout(super().weigh(scores))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the future with the present: a token cannot attend to itself, and all weights of the "
+    "first token are zero",
+    hint="Add up the attention weights of the first token. What is left for it to attend to?",
+)
+class first_token_gets_zeros(_Layers):
+    def make_mask(self, context_length):
+        self.register_buffer("mask", torch.ones(context_length, context_length).triu(0))
+
+    def weigh(self, scores):
+        return self.dropout(torch.softmax(scores, dim=-1).nan_to_num())
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a dimension for heads with a dimension between rows and columns: the queries of the "
+    "mask line up with the heads",
+    hint="Align the shape of your mask with that of the scores, (B, H, T, T), from the right. "
+    "Which dimension of the mask lines up with the heads?",
+)
+class mask_lines_up_with_the_heads(_Layers):
+    def hide(self, scores):
+        tokens = scores.shape[-1]
+        return scores.masked_fill(self.mask.bool()[:tokens, :tokens].unsqueeze(1), -torch.inf)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a low score with minus infinity: masked scores become -50, and visible scores may be "
+    "almost as low",
+    hint="What weight does a masked score get if all visible scores are -49?",
+)
+class masked_with_minus_fifty(_Layers):
+    def hide(self, scores):
+        tokens = scores.shape[-1]
+        return scores.masked_fill(self.mask.bool()[:tokens, :tokens], -50.0)
