@@ -25,7 +25,7 @@ from ..submission import Submission, submission_digest
 #: the version of judging. Developers increase it when an answer may get a different score although
 #: the suite, the solution and the parts are the same. `--resume` then grades old submissions again,
 #: so the changelog must say why
-JUDGING = 3
+JUDGING = 4
 
 
 def asked_digest(assignment: Assignment) -> str:
