@@ -1121,3 +1121,25 @@ class values_from_w_key(_Cross):
     def project(self, x, context):
         keys = self.W_key(context)
         return self.W_query(x), keys, keys
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a low score with minus infinity: the scores of padding become -50, and real scores "
+    "may be almost as low",
+    hint="What weight does padding get if the scores of all real tokens are -49?",
+)
+class padding_of_minus_fifty(_Cross):
+    def masked(self, scores, mask):
+        return scores.masked_fill(mask[:, None, None], -50.0)
+
+
+@misconception(
+    "masked_attention",
+    confuses="a mask that is broadcast with one that lacks a dimension: the mask always gets a new "
+    "first dimension",
+    hint="Call it with inputs of shape (B, T, d) and a mask of shape (B, T, S). How many "
+    "dimensions does the result have?",
+)
+def first_dimension_in_the_mask(queries, keys, values, mask):
+    return _attend(queries, keys, values, mask.unsqueeze(0))

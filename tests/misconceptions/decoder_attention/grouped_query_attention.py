@@ -794,3 +794,28 @@ class layer_values_in_turns(_Grouped):
         v = self.split(self.W_value(x), self.num_kv_heads)
         v = v.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
         return self.merge(self.weights(q @ k.mT / self.scale()) @ v)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="the future with the present: a token cannot attend to itself, and all weights of the "
+    "first token are zero",
+    hint="Add up the attention weights of the first token. What is left for it to attend to?",
+)
+class first_token_gets_zeros(_Grouped):
+    def masked(self, scores):
+        return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(0), -torch.inf)
+
+    def weights(self, scores):
+        return super().weights(scores).nan_to_num()
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="a low score with minus infinity: masked scores become -50, and visible scores may be "
+    "almost as low",
+    hint="What weight does a masked score get if all visible scores are -49?",
+)
+class future_of_minus_fifty(_Grouped):
+    def masked(self, scores):
+        return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -50.0)

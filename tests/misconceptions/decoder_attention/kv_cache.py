@@ -1178,3 +1178,18 @@ class KeysFromWQuery(Cached):
 class ValuesFromWKey(Cached):
     def turned(self, queries, keys, values, angles):
         return self.turn(queries, angles), self.turn(keys, angles), keys
+
+
+@misconception(
+    "cached_attention",
+    confuses="the future with the present: a position cannot attend to itself, and without a past, "
+    "all weights of the first position are zero",
+    hint="Call it with one token and no past. What is left for this token to attend to?",
+)
+def first_position_gets_zeros(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+    num_queries, num_keys = scores.shape[-2:]
+    future = torch.ones_like(scores, dtype=torch.bool).triu(num_keys - num_queries)
+    weights = torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1).nan_to_num()
+    return weights @ values, (keys, values)
