@@ -57,12 +57,11 @@ class ClassChanges:
     """The changes in a class since somebody last viewed them, or since the first grading.
 
     `manual` contains the scores that people have set, since then, to something other than the
-    automatic score.
-    `in_doubt` contains manual scores that were entered before the automatic score, the maximum
-    score or the answer changed. `attempts` contains the submissions with more than one result line,
-    and `codes` contains the code of each attempt by students who submitted again. `requests`
-    contains requests for a second look that are still open, or that have been answered since
-    somebody last viewed the changes. `titles` contains the titles of assignments.
+    automatic score. `in_doubt` contains manual scores that were entered before the automatic score,
+    the maximum score or the answer changed. `attempts` contains the submissions with more than one
+    result line, and `codes` contains the code of each attempt by students who submitted again.
+    `requests` contains requests for a second look that are still open, or that have been answered
+    since somebody last viewed the changes. `titles` contains the titles of assignments.
     """
 
     changes: tuple[Change, ...]

@@ -48,7 +48,7 @@ _NONE = (
 #: errors that a check's own code may raise when it uses a wrong result
 _NOT_TO_USE = (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError)
 _SHAPES = "look at the type and the shape of the result, and of each tensor in it"
-#: advice about an error of which nothing is known, raised in a line of the student's code
+#: advice about an error that no other advice fits, raised in a line of the student's code
 _STOPS = (
     "the call ends in this line: make the call yourself, and print the type and the shape of "
     "each part of the line just above it"
